@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use queens_solver::{BoardSize, InvalidBoardSize};
-use thiserror::Error;
 
 /// A range of board sizes, including the last: written "24" or "24-28".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,14 +12,8 @@ pub(crate) struct Boards {
     last: BoardSize,
 }
 
-/// A text that is no range of board sizes.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum InvalidBoards {
-    #[error(transparent)]
-    Size(#[from] InvalidBoardSize),
-    #[error("expected two sizes from 0 to 32, the smaller first, such as 24-28")]
-    Range,
-}
+/// What is wrong with a text that looks like a range.
+const EXPECTED: &str = "expected two sizes from 0 to 32, the smaller first, such as 24-28";
 
 impl Boards {
     pub(crate) fn is_one(self) -> bool {
@@ -33,22 +26,17 @@ impl Boards {
     }
 }
 
-impl From<BoardSize> for Boards {
-    fn from(n: BoardSize) -> Self {
-        Self { first: n, last: n }
-    }
-}
-
 impl FromStr for Boards {
-    type Err = InvalidBoards;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, InvalidBoards> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let Some((first, last)) = text.split_once('-').filter(|(first, _)| !first.is_empty()) else {
-            return Ok(text.parse::<BoardSize>()?.into());
+            let n = text.parse().map_err(|error: InvalidBoardSize| error.to_string())?;
+            return Ok(Self { first: n, last: n });
         };
         let sizes = first.parse::<BoardSize>().ok().zip(last.parse::<BoardSize>().ok());
         let sizes = sizes.filter(|(first, last)| first <= last);
-        sizes.map(|(first, last)| Self { first, last }).ok_or(InvalidBoards::Range)
+        sizes.map(|(first, last)| Self { first, last }).ok_or_else(|| EXPECTED.to_owned())
     }
 }
 
@@ -81,10 +69,11 @@ mod tests {
     #[test]
     fn what_names_no_boards_is_refused() {
         for wrong in ["28-24", "8-", "8--9", "30-33", "8-9-10", "a-b"] {
-            assert_eq!(wrong.parse::<Boards>(), Err(InvalidBoards::Range), "{wrong}");
+            assert_eq!(wrong.parse::<Boards>(), Err(EXPECTED.to_owned()), "{wrong}");
         }
         for wrong in ["33", "-8", "-", "8..9"] {
-            assert!(matches!(wrong.parse::<Boards>(), Err(InvalidBoards::Size(_))), "{wrong}");
+            let refused = wrong.parse::<Boards>().expect_err(wrong);
+            assert!(refused.ends_with("is not a whole number from 0 to 32"), "{wrong}: {refused}");
         }
     }
 }

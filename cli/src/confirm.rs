@@ -26,14 +26,6 @@ pub(crate) fn confirm_count(
     confirm(&format!("n = {n} takes some {price} with the {kernel} kernel"), yes)
 }
 
-/// Returns whether jobs may be submitted for remote workers: they have no price, or the user confirms it.
-///
-/// # Errors
-/// If confirmation is needed and stdin is no terminal.
-pub(crate) fn confirm_jobs(price: Option<String>, yes: bool) -> Result<bool, WrongUsage> {
-    price.map_or(Ok(true), |takes| confirm(&takes, yes))
-}
-
 /// Returns whether a file of about this size may be written: it is not large, or the user confirms it.
 ///
 /// # Errors
@@ -46,7 +38,10 @@ pub(crate) fn confirm_file(n_bytes: usize, yes: bool) -> Result<bool, WrongUsage
 }
 
 /// Asks on a terminal; elsewhere requires `--yes`.
-fn confirm(what: &str, yes: bool) -> Result<bool, WrongUsage> {
+///
+/// # Errors
+/// If it is missing there.
+pub(crate) fn confirm(what: &str, yes: bool) -> Result<bool, WrongUsage> {
     if yes {
         return Ok(true);
     }

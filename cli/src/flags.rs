@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use queens_gpu::{CardId, ChosenCards};
 use queens_model::JobId;
 use queens_program::{CONNECTION, CredentialsArgs, Output, OutputArgs};
@@ -138,9 +138,17 @@ pub(crate) struct LargeFileArgs {
     pub(crate) yes: bool,
 }
 
-/// Returns the extension of a file's name, in lower case.
-pub(crate) fn extension(path: &Path) -> Option<String> {
-    path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase)
+/// Returns the format of a drawing: the one asked for, or that of the file's name, SVG for '-'.
+pub(crate) fn format_of<F: ValueEnum>(path: &Path, asked: Option<F>, names: &str) -> anyhow::Result<F> {
+    let named = match path.to_str() {
+        Some("-") => Some("svg"),
+        _ => path.extension().and_then(OsStr::to_str),
+    };
+    let format = asked.or_else(|| F::from_str(named?, true).ok());
+    format.ok_or_else(|| {
+        let path = path.display();
+        wrong_usage(format!("unknown format for '{path}': end its name in {names}, or give --format"))
+    })
 }
 
 /// The allowed widths of a square in pixels.

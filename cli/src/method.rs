@@ -8,7 +8,6 @@ use std::time::Duration;
 use clap::Args;
 use queens_model::{core_seconds as core_seconds_of, default_method, price};
 use queens_solver::{BoardSize, Kernel, Method};
-use thiserror::Error;
 use tracing::info;
 
 use crate::sampling::{Measured, Probing, probe};
@@ -51,18 +50,15 @@ impl MethodArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MethodChoice(Option<Method>);
 
-/// A text that names no method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("expected auto, search or halves")]
-pub(crate) struct InvalidMethodChoice;
-
 impl FromStr for MethodChoice {
-    type Err = InvalidMethodChoice;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, InvalidMethodChoice> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         match text {
             "auto" => Ok(Self(None)),
-            name => name.parse().map(|method| Self(Some(method))).map_err(|_| InvalidMethodChoice),
+            name => {
+                name.parse().map(|method| Self(Some(method))).map_err(|_| "expected auto, search or halves")
+            }
         }
     }
 }
@@ -182,7 +178,7 @@ mod tests {
         }
         assert_eq!("auto".parse::<MethodChoice>().map(MethodChoice::named), Ok(None));
         for wrong in ["", "Search", "half", "halves "] {
-            assert_eq!(wrong.parse::<MethodChoice>(), Err(InvalidMethodChoice), "'{wrong}'");
+            assert!(wrong.parse::<MethodChoice>().is_err(), "'{wrong}'");
         }
         let measured = MethodChoice(None).method(n, Kernel::best());
         assert_eq!(

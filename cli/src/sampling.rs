@@ -1,18 +1,24 @@
 //! Measures samples of a board on several threads, and extrapolates to the whole board.
 
-pub(crate) mod cards;
-
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::num::NonZeroUsize;
 use std::ops::Add;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
+use queens_counting::{CardProbe, ProbedChunk};
+use queens_gpu::CardId;
 use queens_platform::thread_time;
 use queens_solver::{BoardSize, Count, Kernel, Method, Plan, SampledPart, Sampler, parallel};
 
 /// The number of random descents for all parts together: they take a core-second or less and estimate the nodes within
 /// some 1 %.
 const DESCENTS_OF_ALL: usize = 400_000;
+
+/// How long a card counts, after it has warmed up.
+const PROBING_OF_CARD: Duration = Duration::from_secs(5);
 
 /// A counted piece of a board: a sampled part, or a card's chunk.
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +31,19 @@ pub(crate) struct Piece {
     pub(crate) seconds: f64,
 }
 
+impl From<ProbedChunk> for Piece {
+    fn from(ProbedChunk { count, weight, seconds }: ProbedChunk) -> Self {
+        Self { count, weight, stands_for: 1.0, seconds }
+    }
+}
+
 impl Piece {
     /// Counts a part.
     pub(crate) fn count(part: &SampledPart, kernel: Kernel) -> Self {
         let began = thread_time();
         let count = part.count(kernel);
         let seconds = thread_time().saturating_sub(began).as_secs_f64();
-        Self { count, weight: part.weight(), stands_for: part.stands_for(), seconds }
+        Self { count, weight: part.weight, stands_for: part.stands_for, seconds }
     }
 }
 
@@ -161,6 +173,12 @@ impl Sample {
             |piece: &Piece| (piece.stands_for * term(piece), piece.stands_for * piece.count.work as f64);
         Measured::ratio(self.pieces.iter().map(weighted)).times(board_work)
     }
+}
+
+/// Counts chunks of a board on a card for five seconds and up to ten more.
+pub(crate) fn probe_card(card: CardId, kernel: Kernel, n: BoardSize) -> anyhow::Result<CardProbe> {
+    let seed = RandomState::new().build_hasher().finish();
+    queens_counting::probe_card(card, kernel, n, PROBING_OF_CARD, seed).map_err(|reason| anyhow!(reason))
 }
 
 /// Counts all of a board in this thread; `None` if `stop` ends the count.

@@ -10,7 +10,7 @@ use queens_solver::{BoardSize, InvalidMethod, Method};
 pub(crate) struct TermsArgs {
     /// Count only these parts of the plan, such as 0..100, without the end
     #[arg(long = "parts", env = "QUEENS_PARTS", value_name = "A..B")]
-    part_range: Option<PartRange>,
+    pub(crate) part_range: Option<PartRange>,
 
     /// Have this percentage of the work recounted by other workers: 0 to 100. By default 1 from n = 20 on, unless all
     /// connected workers share one invitation; always 1 with --recount-by
@@ -78,11 +78,6 @@ impl SecondPassArgs {
 }
 
 impl TermsArgs {
-    /// Returns whether the terms name parts of a plan, which differ between boards.
-    pub(crate) const fn are_of_one_board(&self) -> bool {
-        self.part_range.is_some()
-    }
-
     /// Returns the submission of a job on these terms. The user has confirmed the cost, if necessary.
     pub(crate) fn submission(&self, n: BoardSize, method: Method, priority: Priority) -> Submission {
         Submission {

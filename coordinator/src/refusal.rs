@@ -91,7 +91,7 @@ impl From<NoExport> for RequestRefusal {
     fn from(error: NoExport) -> Self {
         match error {
             NoExport::Failed(ExportError::Unknown(job)) => Self::unknown_job(job),
-            NoExport::Unkept | NoExport::Failed(ExportError::NotDone { .. } | ExportError::Second { .. }) => {
+            NoExport::Unkept | NoExport::Failed(ExportError::NotDone(_) | ExportError::Second(..)) => {
                 Self::new(StatusCode::CONFLICT, error)
             }
             NoExport::Busy | NoExport::Failed(_) => Self::unavailable(error),

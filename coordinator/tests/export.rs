@@ -151,7 +151,7 @@ fn a_second_pass_is_in_the_certificate_of_its_job() {
         let report = checked(dir.path(), 1).expect("it holds");
         assert_eq!((report.solutions, report.fundamental), (352, Some(46)));
         assert_eq!(report.parts[0].agreement, agreement);
-        assert!(matches!(export(dir.path(), 2), Err(ExportError::Second { job: JobId(2), of: JobId(1) })));
+        assert!(matches!(export(dir.path(), 2), Err(ExportError::Second(JobId(2), JobId(1)))));
     }
 }
 
@@ -339,13 +339,13 @@ fn what_is_not_done_is_not_exported() {
         let job = Job { phase, ..Job::new(1, Method::Search) };
         let mut store = SqliteStore::open(dir.path()).expect("opens");
         store.commit(&[Write::Job(job.entry())]).expect("commits");
-        assert!(matches!(export(dir.path(), 1), Err(ExportError::NotDone { .. })), "{phase:?}");
+        assert!(matches!(export(dir.path(), 1), Err(ExportError::NotDone(_))), "{phase:?}");
         assert!(matches!(export(dir.path(), 2), Err(ExportError::Unknown(JobId(2)))));
     }
     // Nor is a job whose second pass is not finished.
     let open = Job { phase: Phase::Active, ..Job::new(2, Method::Halves).second_of(Method::Search) };
     let dir = dir_of(&[Job::new(1, Method::Search).writes("anna"), open.writes("bert")].concat());
-    assert!(matches!(export(dir.path(), 1), Err(ExportError::NotDone { job: JobId(2) })));
+    assert!(matches!(export(dir.path(), 1), Err(ExportError::NotDone(JobId(2)))));
     // A cancelled one does not count.
     let given_up = Job { phase: Phase::Cancelled, ..open };
     SqliteStore::open(dir.path()).expect("opens").commit(&[Write::Job(given_up.entry())]).expect("commits");

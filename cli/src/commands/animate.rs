@@ -1,7 +1,7 @@
 //! `queens animate`: shows the backtracking search as an animation.
 
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use queens_solver::boards::picture::{Look, Scale, is_dark};
 use tokio_util::sync::CancellationToken;
 
 use crate::confirm::confirm_file;
-use crate::flags::{BoardArgs, LargeFileArgs, extension, tile_px, wrong_usage};
+use crate::flags::{BoardArgs, LargeFileArgs, format_of, tile_px};
 use crate::present::file::Target;
 use crate::present::gif::gif;
 use crate::present::raster;
@@ -81,11 +81,11 @@ pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
         tell_cut(seen && frames.next().is_some());
         return Ok(ExitCode::SUCCESS);
     };
-    let film = film(path, args.format).map_err(wrong_usage)?;
+    let format = format_of(path, args.format, ".gif or .svg")?;
     let target = Target::new(path)?;
     let scale = Scale { tile: args.tile_size };
     let shown: Vec<Frame> = frames.by_ref().take(MOST_FRAMES).collect();
-    let bytes = match film {
+    let bytes = match format {
         Animation::Svg => {
             let svg = animation::svg(n, &shown, scale, timing);
             if !confirm_file(svg.len(), args.large.yes)? {
@@ -112,19 +112,6 @@ pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
 fn tell_cut(is_cut: bool) {
     if is_cut {
         say(&format!("the search goes on: only its first {MOST_FRAMES} pictures are shown"));
-    }
-}
-
-fn film(path: &Path, asked: Option<Animation>) -> Result<Animation, String> {
-    match (asked, extension(path).as_deref()) {
-        (Some(film), _) => Ok(film),
-        (None, Some("gif")) => Ok(Animation::Gif),
-        (None, Some("svg")) => Ok(Animation::Svg),
-        (None, _) if path == Path::new("-") => Ok(Animation::Svg),
-        (None, _) => Err(format!(
-            "unknown format for '{}': end its name in .gif or .svg, or give --format",
-            path.display()
-        )),
     }
 }
 

@@ -3,7 +3,7 @@
 use queens_model::{AuditEntry, date};
 
 use crate::flags::RemoteArgs;
-use crate::present::table::{Column, Table};
+use crate::present::table::table;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuditArgs {
@@ -34,22 +34,14 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<()> {
     audit_entries.truncate(args.limit);
     args.remote.output().print(&audit_entries, || match audit_entries.is_empty() {
         true => "the audit log is empty".to_owned(),
-        false => audit_table(&audit_entries).text(),
+        false => audit_table(&audit_entries),
     })
 }
 
-fn audit_table(audit_entries: &[AuditEntry]) -> Table<6> {
-    let mut table = Table::new([
-        Column::text("WHEN"),
-        Column::text("WHO"),
-        Column::text("ROLE"),
-        Column::text("FROM"),
-        Column::text("WHAT"),
-        Column::text("OUTCOME"),
-    ]);
-    for it in audit_entries {
+fn audit_table(audit_entries: &[AuditEntry]) -> String {
+    let row = |it: &AuditEntry| {
         let when = date(it.at_ms / 1000);
-        table.add_row([&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome].map(ToString::to_string));
-    }
-    table
+        [&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome].map(ToString::to_string)
+    };
+    table(["WHEN", "WHO", "ROLE", "FROM", "WHAT", "OUTCOME"], audit_entries.iter().map(row))
 }

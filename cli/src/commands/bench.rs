@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_counting::threads_of;
+use queens_counting::{CardProbe, threads_of};
 use queens_gpu::CardId;
 use queens_platform::with_instructions;
 use queens_program::{Output, OutputArgs, print, threads};
@@ -17,8 +17,7 @@ use crate::flags::GpuArgs;
 use crate::method::MethodChoice;
 use crate::present::bench_answer::{BenchAnswer, StageTime, comparison, text};
 use crate::present::progress::Spinner;
-use crate::sampling::cards::{TimedProbe, probe_card};
-use crate::sampling::{Measured, Piece, Sample};
+use crate::sampling::{Measured, Piece, Sample, probe_card};
 use queens_model::plural;
 
 /// The textbook method recounts one of this many parts, because it takes several times as long as a kernel.
@@ -151,12 +150,12 @@ fn measure_card(args: &BenchArgs, card: CardId) -> anyhow::Result<BenchAnswer> {
     let began = Instant::now();
     let kernel = Kernel::best();
     let busy = Spinner::new("counting on the card", None);
-    let TimedProbe { chunks, n_checked, stages } = probe_card(card, kernel, args.n)?;
+    let CardProbe { chunks, n_checked, stages } = probe_card(card, kernel, args.n)?;
     drop(busy);
     let seconds = began.elapsed().as_secs_f64();
     let busy = Spinner::new("estimating the work", None);
     let sampler = Sampler::new(args.n, Method::Halves);
-    let sample = Sample { pieces: chunks, is_whole: false };
+    let sample = Sample { pieces: chunks.into_iter().map(Piece::from).collect(), is_whole: false };
     let board_work = sample.board_work(&sampler, args.threads)?;
     drop(busy);
     let against = format!("the {kernel} kernel on {}", plural(n_checked, "random subproblem"));
@@ -220,7 +219,7 @@ fn check(
             let (part, count) = (&parts[i], sample.pieces[i].count);
             let textbook = i % TEXTBOOK_EVERY == 0;
             other.is_none_or(|kernel| part.count(kernel) == count)
-                && part.queens().filter(|_| textbook).is_none_or(|queens| {
+                && part.queens.as_deref().filter(|_| textbook).is_none_or(|queens| {
                     classic::Method::Bitmask.count(sampler.n(), queens) == Ok(count.solutions)
                 })
         },

@@ -6,14 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Context;
-use queens_certificate::json::Certificate;
 use queens_certificate::{Extent, Options, PublicKey, Refusal, Sample, check, random_seed};
 use queens_counting::default_threads;
 use queens_platform::open_regular_file;
 use queens_program::{OutputArgs, threads};
 
 use crate::flags::KernelArgs;
-use crate::present::certificate::{describe, stage};
+use crate::present::certificate::{describe, json, stage};
 use crate::present::progress::Spinner;
 
 /// Verify a certificate, offline and without trusting it
@@ -93,7 +92,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let is_long = matches!(checked, Err(Refusal::Long { .. }));
     let no_answer = if is_long { "was not checked" } else { "proves nothing" };
     let report = checked.with_context(|| format!("'{name}' {no_answer}"))?;
-    args.output.output.print(&Certificate::of(&report), || describe(&report))
+    args.output.output.print(&json(&report), || describe(&report))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use clap::builder::FalseyValueParser;
 use queens_counting::default_threads;
 use queens_program::{CONNECTION, CredentialsArgs, OutputArgs, stdout, stop_on_signal, threads_beside_cards};
 use queens_proto::client::{Routes, endpoint};
@@ -16,7 +15,7 @@ use tonic::transport::Endpoint;
 
 use crate::confirm::confirm_count;
 use crate::counting::cluster;
-use crate::counting::completions::{Completions, count_completions};
+use crate::counting::completions::count_completions;
 use crate::counting::counted::Symmetric;
 use crate::counting::local::LocalCount;
 use crate::flags::{BoardArgs, GpuArgs, KernelArgs, wrong_usage};
@@ -83,17 +82,6 @@ pub(crate) struct CountArgs {
     /// Count in this process, even if QUEENS_COORDINATOR names a coordinator
     #[arg(long, help_heading = CONNECTION, conflicts_with = "coordinator")]
     local: bool,
-
-    /// The same as --progress none
-    #[arg(long, env = "QUEENS_NO_PROGRESS", value_parser = FalseyValueParser::new(), hide = true)]
-    no_progress: bool,
-}
-
-impl CountArgs {
-    /// Returns how to show progress.
-    fn showing(&self) -> Showing {
-        if self.no_progress { Showing::None } else { self.progress.unwrap_or_else(Showing::automatic) }
-    }
 }
 
 /// Runs the command and returns its exit status.
@@ -113,8 +101,7 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
         if method.named() == Some(Method::Halves) {
             return Err(wrong_usage("given queens are counted by search only"));
         }
-        let kernel = args.kernel.kernel();
-        count_completions(&Completions { n, given, kernel, n_threads, output })?;
+        count_completions(n, given, args.kernel.kernel(), n_threads, output)?;
         return Ok(ExitCode::SUCCESS);
     }
     // The user confirmed the count in this directory when it began.
@@ -131,11 +118,12 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     stdout()?;
     let stop = stop_on_signal()?;
     let symmetric = Symmetric::start(n)?;
+    let showing = args.progress.unwrap_or_else(Showing::automatic);
     let counted = if is_remote {
         let routes = Routes::new(args.coordinator.clone(), args.credentials.credentials()?)?;
-        cluster::count(n, method, routes, args.showing(), &stop).await?
+        cluster::count(n, method, routes, showing, &stop).await?
     } else {
-        let (data_dir, showing) = (args.data_dir.clone(), args.showing());
+        let data_dir = args.data_dir.clone();
         LocalCount { n, method, kernel, n_threads, cards, data_dir, showing }.run(&stop).await?
     };
     let Some(counted) = counted else { return Ok(ExitCode::FAILURE) };

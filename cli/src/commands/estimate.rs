@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 use queens_counting::{default_threads, threads_of};
 use queens_gpu::CardId;
 use queens_program::{OutputArgs, threads};
-use queens_solver::{Method, Sampler, published};
+use queens_solver::{BoardSize, Kernel, Method, Sampler, published};
 use serde::Serialize;
 
 use crate::flags::{BoardArgs, GpuArgs, KernelArgs};
 use crate::method::MethodArgs;
 use crate::present::progress::Spinner;
 use crate::present::work::{method_name, work_text};
-use crate::sampling::cards::probe_card;
-use crate::sampling::{Measured, Probing, Sample, probe, samples_of};
+use crate::sampling::{Measured, Piece, Probing, Sample, probe, probe_card, samples_of};
 use queens_model::{TimeUnit, grouped, plural};
 
 /// The duration of sampling.
@@ -89,84 +88,31 @@ struct EstimateAnswer {
     is_by_cards: bool,
 }
 
-/// The measurements that an answer is made from.
-struct Probe {
-    sampler: Sampler,
-    /// The counters' names.
-    kernel: String,
-    /// Cores or cards of this machine.
-    n_here: NonZeroU64,
-    is_by_cards: bool,
-    sample: Sample,
-    n_threads: usize,
-    work: Measured,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<()> {
     let began = Instant::now();
-    let n = args.board.n;
-    let cards = args.gpu.cards(n, args.method.choice())?;
-    let probe = if cards.is_empty() { probe_processor(args)? } else { probe_cards(args, &cards)? };
-    let answer = answer(args, probe, began);
-    args.output.output.print(&answer, || text(&answer))
-}
-
-fn probe_processor(args: &EstimateArgs) -> anyhow::Result<Probe> {
     let (n, kernel) = (args.board.n, args.kernel.kernel());
-    let busy = Spinner::new("counting samples", None);
-    let method = args.method.choice().method(n, kernel);
-    let (sampler, sample) = probe(n, method, kernel, args.threads, PROBING)?;
-    drop(busy);
+    let cards = args.gpu.cards(n, args.method.choice())?;
+    let is_by_cards = !cards.is_empty();
+    let (sampler, sample) = if is_by_cards {
+        (Sampler::new(n, Method::Halves), probe_cards(&cards, kernel, n)?)
+    } else {
+        let _busy = Spinner::new("counting samples", None);
+        probe(n, args.method.choice().method(n, kernel), kernel, args.threads, PROBING)?
+    };
     let busy = Spinner::new("estimating the work", None);
     let work = sample.board_work(&sampler, args.threads)?;
     drop(busy);
-    Ok(Probe {
-        sampler,
-        kernel: kernel.to_string(),
-        n_here: default_threads().try_into().unwrap_or(NonZeroU64::MIN),
-        is_by_cards: false,
-        sample,
-        n_threads: args.threads.get(),
-        work,
-    })
-}
-
-/// Probes cards one after another, as if each counted an equal part of the board.
-fn probe_cards(args: &EstimateArgs, cards: &[CardId]) -> anyhow::Result<Probe> {
-    let n = args.board.n;
-    let busy = Spinner::new("counting on cards", Some(cards.len()));
-    let mut sample = Sample { pieces: Vec::new(), is_whole: false };
-    for card in cards {
-        sample.pieces.extend(probe_card(*card, args.kernel.kernel(), n)?.chunks);
-        busy.step();
-    }
-    drop(busy);
-    let busy = Spinner::new("estimating the work", None);
-    let sampler = Sampler::new(n, Method::Halves);
-    let work = sample.board_work(&sampler, args.threads)?;
-    drop(busy);
-    let names: Vec<String> = cards.iter().map(ToString::to_string).collect();
-    Ok(Probe {
-        sampler,
-        kernel: names.join(","),
-        n_here: NonZeroU64::new(cards.len() as u64).unwrap_or(NonZeroU64::MIN),
-        is_by_cards: true,
-        sample,
-        n_threads: cards.iter().map(|card| threads_of(*card)).sum(),
-        work,
-    })
-}
-
-fn answer(args: &EstimateArgs, probe: Probe, began: Instant) -> EstimateAnswer {
-    let Probe { sampler, kernel, is_by_cards, work, sample, .. } = probe;
     let (time, solutions) = (sample.board_seconds(work), sample.board_solutions(work));
-    let cores = args.cores.unwrap_or(probe.n_here).get();
+    let names: Vec<String> = cards.iter().map(ToString::to_string).collect();
+    let n_here = if is_by_cards { cards.len() } else { default_threads().get() };
+    let cores = args.cores.map_or(n_here as u64, NonZeroU64::get);
+    let of_cards = cards.iter().map(|card| threads_of(*card)).sum();
     let core_seconds_range = range(time, UNSEEN);
-    EstimateAnswer {
-        n: args.board.n.get(),
+    let answer = EstimateAnswer {
+        n: n.get(),
         method: sampler.method(),
-        kernel,
+        kernel: if is_by_cards { names.join(",") } else { kernel.to_string() },
         cores,
         core_seconds: time.value,
         core_seconds_range,
@@ -174,16 +120,28 @@ fn answer(args: &EstimateArgs, probe: Probe, began: Instant) -> EstimateAnswer {
         wall_seconds_range: core_seconds_range.map(|seconds| seconds / cores as f64),
         work: work.value,
         work_per_core_second: if time.value > 0.0 { work.value / time.value } else { 0.0 },
-        bytes_per_thread: sampler.method().most_memory(args.board.n).filter(|_| !is_by_cards),
+        bytes_per_thread: sampler.method().most_memory(n).filter(|_| !is_by_cards),
         solutions: solutions.value,
         solutions_range: range(solutions, 0.0),
-        published: published(args.board.n).map(|counts| counts.solutions.to_string()),
+        published: published(n).map(|counts| counts.solutions.to_string()),
         parts: sampler.n_samples(),
         sample: sample.pieces.len(),
-        threads: probe.n_threads,
+        threads: if is_by_cards { of_cards } else { args.threads.get() },
         seconds: began.elapsed().as_secs_f64(),
         is_by_cards,
+    };
+    args.output.output.print(&answer, || text(&answer))
+}
+
+/// Probes cards one after another, as if each counted an equal part of the board.
+fn probe_cards(cards: &[CardId], kernel: Kernel, n: BoardSize) -> anyhow::Result<Sample> {
+    let busy = Spinner::new("counting on cards", Some(cards.len()));
+    let mut sample = Sample { pieces: Vec::new(), is_whole: false };
+    for card in cards {
+        sample.pieces.extend(probe_card(*card, kernel, n)?.chunks.into_iter().map(Piece::from));
+        busy.step();
     }
+    Ok(sample)
 }
 
 /// Returns two standard errors to either side, widened by `unseen`.

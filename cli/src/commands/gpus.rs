@@ -6,7 +6,7 @@ use queens_platform::CAN_LOAD_LIBRARIES;
 use queens_program::{Output, OutputArgs, say};
 use serde::Serialize;
 
-use crate::present::table::{Column, Table};
+use crate::present::table::table;
 
 /// List the graphics cards and OpenCL devices of this machine
 ///
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &GpusArgs) -> anyhow::Result<()> {
     let cards: Vec<Card> = cards().into_iter().map(Card::from).collect();
     args.output.output.print(&cards, || match cards.is_empty() {
         true => "no graphics card found".to_owned(),
-        false => table(&cards).text(),
+        false => cards_table(&cards),
     })?;
     if cards.is_empty() && args.output.output == Output::Text {
         say(if CAN_LOAD_LIBRARIES {
@@ -47,22 +47,14 @@ pub(crate) fn run(args: &GpusArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(cards: &[Card]) -> Table<6> {
-    let mut table = Table::new([
-        Column::text("CARD"),
-        Column::text("NAME"),
-        Column::number("MEMORY"),
-        Column::text("IN ALL"),
-        Column::text("DRIVER"),
-        Column::text("NOW"),
-    ]);
-    for card in cards {
+fn cards_table(cards: &[Card]) -> String {
+    let row = |card: &Card| {
         let in_all = card.not_in_all.map_or("yes".to_owned(), |reason| format!("no, {reason}"));
         let memory = format!("{} MiB", card.memory_bytes >> 20);
         let now = if card.sensors.is_unknown() { "-".to_owned() } else { card.sensors.to_string() };
-        table.add_row([card.id.clone(), card.name.clone(), memory, in_all, card.driver.clone(), now]);
-    }
-    table
+        [card.id.clone(), card.name.clone(), memory, in_all, card.driver.clone(), now]
+    };
+    table(["CARD", "NAME", ">MEMORY", "IN ALL", "DRIVER", "NOW"], cards.iter().map(row))
 }
 
 impl From<CardInfo> for Card {

@@ -7,7 +7,7 @@ use queens_model::{JobState, JobStatus, percent, plural};
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::{JobArgs, RemoteArgs};
 use crate::present::job::describe;
-use crate::present::table::{Column, Table};
+use crate::present::table::table;
 
 /// List a coordinator's jobs
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<()> {
         match jobs.is_empty() {
             true if n_all == 0 => NO_JOBS.to_owned(),
             true => none_of_these(&args.state, n_all),
-            false => jobs_table(&jobs).text(),
+            false => jobs_table(&jobs),
         }
     })
 }
@@ -75,21 +75,10 @@ fn method(job: &JobStatus) -> String {
 }
 
 /// Formats jobs as a table.
-pub(crate) fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
-    let mut table = Table::new([
-        Column::number("JOB"),
-        Column::number("N"),
-        Column::text("METHOD"),
-        Column::number("PRIORITY"),
-        Column::text("STATE"),
-        Column::number("DONE"),
-        Column::number("SOLUTIONS SO FAR"),
-        Column::number("LEFT"),
-        Column::number("WORKERS"),
-    ]);
-    for job in jobs {
+pub(crate) fn jobs_table(jobs: &[JobStatus]) -> String {
+    let row = |job: &JobStatus| {
         let provisional = if job.is_provisional() { "provisional " } else { "" };
-        table.add_row([
+        [
             job.id.to_string(),
             job.n.to_string(),
             method(job),
@@ -99,7 +88,9 @@ pub(crate) fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
             format!("{provisional}{}", job.progress.solutions),
             job.time_left_text(),
             job.n_workers.to_string(),
-        ]);
-    }
-    table
+        ]
+    };
+    let headings =
+        [">JOB", ">N", "METHOD", ">PRIORITY", "STATE", ">DONE", ">SOLUTIONS SO FAR", ">LEFT", ">WORKERS"];
+    table(headings, jobs.iter().map(row))
 }

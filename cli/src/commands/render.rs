@@ -12,7 +12,7 @@ use queens_solver::boards::picture::{self, Scale, Style, Theme};
 use queens_solver::boards::{Notation, Placement, Solutions, construction};
 
 use crate::confirm::confirm_file;
-use crate::flags::{LargeFileArgs, extension, tile_px, wrong_usage};
+use crate::flags::{LargeFileArgs, format_of, tile_px, wrong_usage};
 use crate::present::file::Target;
 use crate::present::raster;
 
@@ -108,6 +108,7 @@ fn caption(text: &str) -> Result<String, String> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Picture {
+    #[value(alias = "txt")]
     Text,
     Svg,
     Png,
@@ -126,7 +127,10 @@ enum Subject {
 
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
-    let format = format(args).map_err(wrong_usage)?;
+    let format = match &args.file {
+        Some(path) => format_of(path, args.format, ".svg, .png or .txt")?,
+        None => args.format.unwrap_or(Picture::Text),
+    };
     if format == Picture::Text && (args.coordinates || args.theme != Colours::Wood) {
         return Err(wrong_usage("--coordinates and --theme are for pictures: name one by -o"));
     }
@@ -160,25 +164,6 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     }
     target.write(&bytes)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn format(args: &RenderArgs) -> Result<Picture, String> {
-    if let Some(format) = args.format {
-        return Ok(format);
-    }
-    let Some(path) = &args.file else { return Ok(Picture::Text) };
-    if path == Path::new("-") {
-        return Ok(Picture::Svg);
-    }
-    match extension(path).as_deref() {
-        Some("svg") => Ok(Picture::Svg),
-        Some("png") => Ok(Picture::Png),
-        Some("txt") => Ok(Picture::Text),
-        _ => Err(format!(
-            "unknown format for '{}': end its name in .svg, .png or .txt, or give --format",
-            path.display()
-        )),
-    }
 }
 
 /// Returns the placements to draw; `None` if there is no solution.

@@ -10,7 +10,7 @@ use queens_solver::BoardSize;
 use serde_json::json;
 
 use crate::boards::Boards;
-use crate::confirm::confirm_jobs;
+use crate::confirm::confirm;
 use crate::counting::cluster::submit;
 use crate::flags::{RemoteArgs, WrongUsage};
 use crate::method::MethodArgs;
@@ -62,7 +62,9 @@ pub(crate) struct JobsToSubmitArgs {
 pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     let SubmitArgs { jobs, remote } = args;
     jobs.check()?;
-    if !confirm_jobs(jobs.price(), jobs.yes)? {
+    if let Some(price) = jobs.unconfirmed_price()
+        && !confirm(&price, false)?
+    {
         return Ok(ExitCode::FAILURE);
     }
     let operator = remote.connect().await?;
@@ -78,23 +80,18 @@ impl JobsToSubmitArgs {
     /// Checks that the arguments go together.
     pub(crate) fn check(&self) -> Result<(), WrongUsage> {
         let boards = self.boards;
-        if self.terms.are_of_one_board() && !boards.is_one() {
+        if self.terms.part_range.is_some() && !boards.is_one() {
             let problem = format!("--parts names parts of one board, and not of {boards}");
             return Err(WrongUsage(format!("{problem}: submit each by itself")));
         }
         Ok(())
     }
 
-    /// Returns the price of the jobs if it must be confirmed, by the rule of the coordinator.
-    fn price(&self) -> Option<String> {
+    /// Returns the price of the jobs if it must be confirmed, by the rule of the coordinator, and `--yes` does not.
+    pub(crate) fn unconfirmed_price(&self) -> Option<String> {
         let method = self.method.choice();
         let jobs: Vec<_> = self.boards.iter().map(|n| (n, method.in_cluster(n))).collect();
-        price_of_jobs(&jobs, &self.boards.to_string())
-    }
-
-    /// Returns the price of the jobs if `--yes` does not confirm it.
-    pub(crate) fn unconfirmed_price(&self) -> Option<String> {
-        self.price().filter(|_| !self.yes)
+        price_of_jobs(&jobs, &self.boards.to_string()).filter(|_| !self.yes)
     }
 
     /// Submits the jobs, the smallest first, and calls `done` with each. Returns all.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::boards::Boards;
 use crate::flags::wrong_usage;
 use crate::present::file::Target;
-use crate::present::plot::{Labels, Line, log_plot};
+use crate::present::plot::{Line, log_plot};
 use crate::sampling::count_board;
 use crate::time_limit::{time_limit, within};
 
@@ -248,47 +248,34 @@ struct Printer<'a> {
 
 impl Printer<'_> {
     fn begin(&self) -> anyhow::Result<bool> {
-        let names = || self.methods.iter().map(|method| method.name());
-        match self.format {
-            TableFormat::Text => {
-                print_some(&line("n", "solutions", "fundamental", names().map(str::to_owned)))
-            }
-            TableFormat::Csv => {
-                let names: Vec<String> = names().map(|name| format!("{name}_seconds")).collect();
-                print_some(&format!("n,solutions,fundamental,{}", names.join(",")))
-            }
-            TableFormat::Json => Ok(true),
-        }
+        let suffix = if self.format == TableFormat::Csv { "_seconds" } else { "" };
+        let names = self.methods.iter().map(|method| format!("{}{suffix}", method.name()));
+        self.line(["n", "solutions", "fundamental"].map(str::to_owned).into_iter().chain(names))
     }
 
     fn row(&self, row: &Row) -> anyhow::Result<bool> {
-        let text = |number: Option<String>, none: &str| number.unwrap_or_else(|| none.to_owned());
-        let solutions = row.solutions.map(|count| count.to_string());
-        let fundamental = row.fundamental.map(|count| count.to_string());
-        let n = row.n;
+        let is_csv = self.format == TableFormat::Csv;
+        let none = if is_csv { "" } else { "-" };
+        let number = |count: Option<u128>| count.map_or_else(|| none.to_owned(), |count| count.to_string());
+        let cells = row.cells.iter().map(|cell| match cell {
+            Cell::Seconds(seconds) if is_csv => format!("{seconds:.9}"),
+            Cell::Seconds(seconds) => significant(*seconds),
+            Cell::OutOfTime if !is_csv => format!("> {}", self.limit.as_secs_f64()),
+            Cell::OutOfTime | Cell::NotCounted => none.to_owned(),
+        });
+        let first = [row.n.to_string(), number(row.solutions.map(u128::from)), number(row.fundamental)];
+        self.line(first.into_iter().chain(cells))
+    }
+
+    /// Prints a line, unless the format has none.
+    fn line(&self, mut cells: impl Iterator<Item = String>) -> anyhow::Result<bool> {
         match self.format {
             TableFormat::Text => {
-                let cells = row.cells.iter().map(|cell| match cell {
-                    Cell::Seconds(seconds) => significant(*seconds),
-                    Cell::OutOfTime => format!("> {}", self.limit.as_secs_f64()),
-                    Cell::NotCounted => "-".to_owned(),
-                });
-                let (solutions, fundamental) = (text(solutions, "-"), text(fundamental, "-"));
-                print_some(&line(&n.to_string(), &solutions, &fundamental, cells))
+                let n = cells.next().unwrap_or_default();
+                let cells: String = cells.map(|cell| format!("  {cell:>12}")).collect();
+                print_some(&format!("{n:>2}{cells}"))
             }
-            TableFormat::Csv => {
-                let cells: Vec<String> = row
-                    .cells
-                    .iter()
-                    .map(|cell| text(cell.seconds().map(|s| format!("{s:.9}")), ""))
-                    .collect();
-                print_some(&format!(
-                    "{n},{},{},{}",
-                    text(solutions, ""),
-                    text(fundamental, ""),
-                    cells.join(",")
-                ))
-            }
+            TableFormat::Csv => print_some(&cells.collect::<Vec<_>>().join(",")),
             TableFormat::Json => Ok(true),
         }
     }
@@ -312,12 +299,6 @@ impl Printer<'_> {
     }
 }
 
-/// Formats a line of a text.
-fn line(n: &str, solutions: &str, fundamental: &str, cells: impl Iterator<Item = String>) -> String {
-    let cells: String = cells.map(|cell| format!("  {cell:>12}")).collect();
-    format!("{n:>2}  {solutions:>12}  {fundamental:>12}{cells}")
-}
-
 impl Cell {
     fn seconds(self) -> Option<f64> {
         match self {
@@ -339,6 +320,5 @@ fn plot(methods: &[CountMethod], rows: &[Row]) -> String {
         Line { name: method.name().to_owned(), points: points.collect() }
     };
     let lines: Vec<Line> = methods.iter().enumerate().map(line).collect();
-    let title = "Counting all solutions on one thread";
-    log_plot(Labels { title, x: "board size n", y: "time (logarithmic)", unit: "s" }, &lines)
+    log_plot(&lines)
 }

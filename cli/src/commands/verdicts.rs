@@ -4,7 +4,7 @@ use queens_model::json::Verdict;
 use queens_model::{VerdictStatus, date};
 
 use crate::flags::JobArgs;
-use crate::present::table::{Column, Table};
+use crate::present::table::table;
 
 /// The maximum number of verdicts shown; programs may request more, page by page.
 const MOST: usize = 10_000;
@@ -27,24 +27,13 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<()> {
     let answer: Vec<Verdict> = verdicts.iter().map(Verdict::from).collect();
     args.remote.output().print(&answer, || match verdicts.is_empty() {
         true => format!("no dispute about job {} has been decided", args.job),
-        false => verdicts_table(&verdicts).text(),
+        false => verdicts_table(&verdicts),
     })
 }
 
-fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
-    let mut table = Table::new([
-        Column::text("SPAN"),
-        Column::number("SOLUTIONS"),
-        Column::number("WORK"),
-        Column::text("BY"),
-        Column::number("LOST"),
-        Column::number("WORK"),
-        Column::text("BY"),
-        Column::text("KERNEL"),
-        Column::text("FOUND"),
-    ]);
-    for it in verdicts {
-        table.add_row([
+fn verdicts_table(verdicts: &[VerdictStatus]) -> String {
+    let row = |it: &VerdictStatus| {
+        [
             it.span.to_string(),
             it.count.solutions.to_string(),
             it.count.work.to_string(),
@@ -54,7 +43,8 @@ fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
             it.lost_worker.to_string(),
             it.lost_kernel.to_string(),
             date(it.at_ms / 1000),
-        ]);
-    }
-    table
+        ]
+    };
+    let headings = ["SPAN", ">SOLUTIONS", ">WORK", "BY", ">LOST", ">WORK", "BY", "KERNEL", "FOUND"];
+    table(headings, verdicts.iter().map(row))
 }

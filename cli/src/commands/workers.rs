@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::flags::RemoteArgs;
-use crate::present::table::{Column, Table};
+use crate::present::table::table;
 use crate::present::work::speeds;
 
 #[derive(Debug, clap::Args)]
@@ -93,7 +93,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                 warn!("worker {} {what}: {failure}", worker.name);
             }
         }
-        workers_table(&workers, &absent).text()
+        workers_table(&workers, &absent)
     })
 }
 
@@ -104,24 +104,11 @@ pub(crate) fn order(workers: &mut [WorkerStatus], blocked: &mut Vec<Name>) {
 }
 
 /// Formats the workers that are or were recently connected, and the blocked names without a worker.
-pub(crate) fn workers_table(workers: &[WorkerStatus], absent: &[Name]) -> Table<11> {
-    let mut table = Table::new([
-        Column::text("NAME"),
-        Column::text("STATE"),
-        Column::text("KERNEL"),
-        Column::number("THREADS"),
-        Column::number("SPEED"),
-        Column::number("LEASES"),
-        Column::text("COUNTING"),
-        Column::number("RECORDED"),
-        Column::text("SENSORS").optional(),
-        Column::text("HEARD OF"),
-        Column::text("BUILD"),
-    ]);
-    for worker in workers {
+pub(crate) fn workers_table(workers: &[WorkerStatus], absent: &[Name]) -> String {
+    let row = |worker: &WorkerStatus| {
         let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.part()));
         let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
-        table.add_row([
+        [
             worker.name.to_string(),
             worker.state.name().to_owned(),
             worker.kernel.to_string(),
@@ -133,13 +120,25 @@ pub(crate) fn workers_table(workers: &[WorkerStatus], absent: &[Name]) -> Table<
             worker.sensors.to_string(),
             if worker.connected { heard } else { format!("{heard}, connection lost") },
             worker.build.to_string(),
-        ]);
-    }
-    for name in absent {
-        let cells = [name.as_str(), "blocked", "", "", "", "", "", "", "", "not connected", ""];
-        table.add_row(cells.map(str::to_owned));
-    }
-    table
+        ]
+    };
+    let absent = absent.iter().map(|name| {
+        [name.as_str(), "blocked", "", "", "", "", "", "", "", "not connected", ""].map(str::to_owned)
+    });
+    let headings = [
+        "NAME",
+        "STATE",
+        "KERNEL",
+        ">THREADS",
+        ">SPEED",
+        ">LEASES",
+        "COUNTING",
+        ">RECORDED",
+        "?SENSORS",
+        "HEARD OF",
+        "BUILD",
+    ];
+    table(headings, workers.iter().map(row).chain(absent))
 }
 
 #[cfg(test)]
@@ -152,7 +151,7 @@ mod tests {
     #[test]
     fn sensors_are_listed_if_a_worker_has_a_card() {
         let mut workers = [worker(1, "anna"), worker(2, "anna-cuda:0")];
-        let listed = |workers: &[WorkerStatus]| workers_table(workers, &[]).text();
+        let listed = |workers: &[WorkerStatus]| workers_table(workers, &[]);
         assert!(!listed(&workers).contains("SENSORS"));
         workers[1].sensors = CardSensors::new(Some(46), Some(72), Some(1980));
         let lines = listed(&workers);

@@ -13,18 +13,14 @@ use crate::flags::wrong_usage;
 use queens_model::plural;
 use queens_program::Output;
 
-/// The count to run.
-pub(crate) struct Completions<'a> {
-    pub(crate) n: BoardSize,
-    pub(crate) given: &'a Given,
-    pub(crate) kernel: Kernel,
-    pub(crate) n_threads: NonZeroUsize,
-    pub(crate) output: Output,
-}
-
 /// Runs the count.
-pub(crate) fn count_completions(what: &Completions<'_>) -> anyhow::Result<()> {
-    let Completions { n, given, kernel, n_threads, output } = *what;
+pub(crate) fn count_completions(
+    n: BoardSize,
+    given: &Given,
+    kernel: Kernel,
+    n_threads: NonZeroUsize,
+    output: Output,
+) -> anyhow::Result<()> {
     let began = Instant::now();
     let never = AtomicBool::new(false);
     let found = match completions(n, given, kernel, n_threads, &never) {

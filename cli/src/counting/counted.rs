@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::Context;
 use queens_model::{Contribution, JobStatus};
 use queens_solver::{BoardSize, half_turn, quarter_turn};
-use queens_store::sqlite::CountedBy;
+use queens_store::CountedBy;
 use serde::Serialize;
 
 /// A completed job and its contributors.

@@ -1,7 +1,7 @@
 //! Counts inside this process: a coordinator and its workers.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Display, Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -14,9 +14,9 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, Reporting, WorkerChange, WorkerRefusal};
 use queens_model::{JobId, JobState, JobStatus, Name, Submission, ToCoordinator, ToWorker, percent};
 use queens_program::say;
-use queens_solver::{BoardSize, Kernel, Method};
-use queens_store::Archive;
-use queens_store::sqlite::{CountedBy, SqliteStore, counted_by};
+use queens_solver::{BoardSize, Kernel};
+use queens_store::sqlite::{SqliteStore, counted_by};
+use queens_store::{Archive, CountedBy};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -55,10 +55,8 @@ impl LocalCount {
             None => "failed to start".to_owned(),
         })?;
         let snapshots = coordinator.handle().snapshots();
-        let before = self.done_before(&snapshots.borrow());
-        let snapshot = snapshots.borrow().clone();
-        let method = self.choose_method(&snapshot);
-        let counted = self.count_with(&coordinator.handle(), method, stop).await;
+        let before = held(&snapshots.borrow()).cloned();
+        let counted = self.count_with(&coordinator.handle(), stop).await;
         let sources = match &counted {
             Ok(id) if snapshots.borrow().job(*id).is_some_and(|job| job.state == JobState::Done) => {
                 self.who_counted(*id).await
@@ -74,24 +72,23 @@ impl LocalCount {
         // The job after the coordinator's end, with the last report of an interrupted count.
         let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
         if job.state != JobState::Done {
-            if job.state == JobState::Planning {
-                let share = percent(job.plan_fraction.unwrap_or_default().get());
-                let hint = match &self.data_dir {
-                    Some(_) => "nothing of it is kept, and the same command begins it again",
-                    None => "nothing is kept",
-                };
-                say(&format!("interrupted at {share} of the plan: {hint}"));
-                return Ok(None);
-            }
-            let share = percent(job.fraction());
-            let hint = match &self.data_dir {
-                Some(_) => "run the same command again to go on",
-                None => "nothing is kept; with --data-dir DIR it could go on",
+            let (share, of, hint) = match (job.state, &self.data_dir) {
+                (JobState::Planning, Some(_)) => (
+                    job.plan_fraction.unwrap_or_default().get(),
+                    "plan",
+                    "nothing of it is kept, and the same command begins it again",
+                ),
+                (JobState::Planning, None) => {
+                    (job.plan_fraction.unwrap_or_default().get(), "plan", "nothing is kept")
+                }
+                (_, Some(_)) => (job.fraction(), "work", "run the same command again to go on"),
+                (_, None) => (job.fraction(), "work", "nothing is kept; with --data-dir DIR it could go on"),
             };
-            say(&format!("interrupted at {share} of the work: {hint}"));
+            say(&format!("interrupted at {} of the {of}: {hint}", percent(share)));
             return Ok(None);
         }
-        let counted_now = job.progress.work - before.work;
+        let counted_now = job.progress.work - before.as_ref().map_or(0, |before| before.progress.work);
+        let was_done = before.is_some_and(|before| before.state == JobState::Done);
         let sources = sources.context("failed to read the contributions")?;
         let counted_by: Vec<Counter> = sources.iter().map(Counter::from).collect();
         let kernel = match counted_by.is_empty() {
@@ -103,7 +100,7 @@ impl LocalCount {
             false => kernels(&counted_by),
         };
         let n_counting = self.workers().iter().map(Config::n_threads).sum();
-        let n_threads = Some(if before.is_done { 0 } else { n_counting });
+        let n_threads = Some(if was_done { 0 } else { n_counting });
         Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
     }
 
@@ -114,20 +111,14 @@ impl LocalCount {
         Ok(tokio::task::spawn_blocking(move || counted_by(&dir, job)).await??)
     }
 
-    fn done_before(&self, snapshot: &Snapshot) -> Before {
-        let job = snapshot.jobs.iter().rfind(|job| job.n == self.n && job.state != JobState::Cancelled);
-        job.map(|job| Before { is_done: job.state == JobState::Done, work: job.progress.work })
-            .unwrap_or_default()
+    /// Returns the data directory for messages.
+    fn dir(&self) -> Display<'_> {
+        self.data_dir.as_deref().unwrap_or(Path::new("")).display()
     }
 
     /// Counts the job in the data directory, or a new one, until it is done or interrupted.
-    async fn count_with(
-        &self,
-        coordinator: &Handle,
-        method: Method,
-        stop: &CancellationToken,
-    ) -> anyhow::Result<JobId> {
-        let id = self.find_or_submit(coordinator, method).await?;
+    async fn count_with(&self, coordinator: &Handle, stop: &CancellationToken) -> anyhow::Result<JobId> {
+        let id = self.find_or_submit(coordinator).await?;
         if coordinator.snapshots().borrow().job(id).is_some_and(|job| job.state == JobState::Done) {
             return Ok(id);
         }
@@ -166,43 +157,27 @@ impl LocalCount {
         Config::of_machine(&name, self.kernel, self.n_threads, &self.cards, Duty::FULL, Some(self.n))
     }
 
-    /// Returns the method of the job in the data directory, or of a new one.
-    fn choose_method(&self, snapshot: &Snapshot) -> Method {
-        match held(snapshot) {
-            Some(job) => self.method.named().unwrap_or(job.method),
-            None => self.method.method(self.n, self.kernel),
-        }
-    }
-
     /// Returns the job in the data directory, or submits one.
-    async fn find_or_submit(&self, coordinator: &Handle, method: Method) -> anyhow::Result<JobId> {
+    async fn find_or_submit(&self, coordinator: &Handle) -> anyhow::Result<JobId> {
         let snapshot = coordinator.snapshots().borrow().clone();
-        if let Some(other) = snapshot.jobs.iter().find(|job| job.n != self.n) {
-            let dir = self.data_dir.as_deref().unwrap_or(Path::new(""));
+        let (n, dir) = (self.n, self.dir());
+        if let Some(other) = snapshot.jobs.iter().find(|job| job.n != n) {
+            let found = other.n;
+            bail!("data directory '{dir}' holds a count for n = {found}, not {n}: choose another directory");
+        }
+        let Some(job) = held(&snapshot) else {
+            let method = self.method.method(n, self.kernel);
+            return Ok(coordinator.submit(Submission::new(n, method)).await??);
+        };
+        if let Some(method) = self.method.named().filter(|method| *method != job.method) {
+            let found = job.method;
             bail!(
-                "data directory '{}' holds a count for n = {}, not {}: choose another directory",
-                dir.display(),
-                other.n,
-                self.n
+                "data directory '{dir}' holds a count by {found}, not by {method}: choose another directory"
             );
         }
-        let held = held(&snapshot);
-        if let Some(job) = held.filter(|job| job.method != method) {
-            let dir = self.data_dir.as_deref().unwrap_or(Path::new(""));
-            bail!(
-                "data directory '{}' holds a count by {}, not by {method}: choose another directory",
-                dir.display(),
-                job.method
-            );
-        }
-        match held {
-            Some(job) => {
-                // The user wants it counted now, even if it was paused in a cluster.
-                coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
-                Ok(job.id)
-            }
-            None => Ok(coordinator.submit(Submission::new(self.n, method)).await??),
-        }
+        // The user wants it counted now, even if it was paused in a cluster.
+        coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
+        Ok(job.id)
     }
 
     /// Shows progress until the job is done or a signal arrives.
@@ -215,8 +190,7 @@ impl LocalCount {
             progress.show(job, snapshot.store_error.as_deref());
             if job.state == JobState::Damaged {
                 progress.clear();
-                let dir = self.data_dir.as_deref().unwrap_or(Path::new(""));
-                bail!("the count in '{}' is damaged: {}: {REPAIR}", dir.display(), describe_damage(job));
+                bail!("the count in '{}' is damaged: {}: {REPAIR}", self.dir(), describe_damage(job));
             }
             if job.state == JobState::Failed {
                 progress.clear();
@@ -297,11 +271,4 @@ async fn pass_messages(
 /// Returns the job in a data directory.
 fn held(snapshot: &Snapshot) -> Option<&JobStatus> {
     snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled)
-}
-
-/// The state of the job before this run.
-#[derive(Default)]
-struct Before {
-    is_done: bool,
-    work: u128,
 }

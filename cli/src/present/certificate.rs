@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use queens_certificate::{Agreement, PartReport, PassReport, Report, SampleReport, Stage, time_to_check};
 
+use serde_json::{Value, json};
+
 use crate::present::work::work_text;
 use queens_model::{date, percent, plural};
 
@@ -160,4 +162,86 @@ fn sample_line(sample: &SampleReport) -> String {
         plural(n_records, "record"),
         elapsed.as_secs_f64()
     )
+}
+
+/// Returns the report of a valid certificate in JSON. Scripts rely on its fields.
+pub(crate) fn json(report: &Report) -> Value {
+    let sample = report.sample.as_ref().map(|sample| {
+        json!({
+            "seed": sample.seed.to_string(),
+            "records": sample.n_records,
+            "recounted": sample.n_recounted,
+            "work": sample.work.to_string(),
+            "all_work": sample.all_work.to_string(),
+            "seconds": sample.elapsed.as_secs_f64(),
+            // Null without a recount.
+            "noticed_share": sample.noticed(),
+        })
+    });
+    json!({
+        "n": report.n.get(),
+        "crosses_from": report.crosses.start,
+        "crosses_until": report.crosses.end,
+        "crosses": report.n_crosses,
+        "is_whole": report.fundamental.is_some(),
+        "solutions": report.solutions.to_string(),
+        "fundamental": report.fundamental.map(|fundamental| fundamental.to_string()),
+        "is_published": report.is_published && report.fundamental.is_some(),
+        "parts": report.parts.iter().map(part_json).collect::<Value>(),
+        "sample": sample,
+    })
+}
+
+fn part_json(part: &PartReport) -> Value {
+    let header = &part.header;
+    let (agreement, crosses_by_one_party) = match part.agreement {
+        Agreement::OnePass => ("one pass", None),
+        Agreement::EachCross { n_by_one } => ("each cross", Some(n_by_one)),
+        Agreement::Whole => ("whole", None),
+    };
+    let passes = header.passes.iter().zip(&part.passes).map(|(said, found)| {
+        json!({
+            "method": said.method.name(),
+            "decomposition": said.decomposition,
+            "job": said.job.to_string(),
+            "identity": said.identity.to_string(),
+            "recount_ppm": said.recount_ppm,
+            "recount_by": said.recount_by.map(|party| party.to_string()),
+            "seed": format!("{:032x}", said.seed),
+            "records": found.total.n_records,
+            "solutions": found.total.solutions.to_string(),
+            "work": found.total.work.to_string(),
+            "core_seconds": found.time_us as f64 / 1e6,
+            "kernels": found.kernels.iter().map(ToString::to_string).collect::<Value>(),
+            "further_counts": found.n_again,
+            "confirmed_records": found.n_confirmed,
+            "confirmed_work": found.confirmed_work.to_string(),
+            "one_party_records": found.n_by_one,
+            "one_party_work": found.work_by_one.to_string(),
+            "verdicts": found.n_verdicts,
+        })
+    });
+    let losers = part.losers.iter().map(|loser| {
+        json!({
+            "worker": loser.name.to_string(),
+            "unconfirmed_records": loser.n_unconfirmed,
+            "records_with_one_other": loser.n_with_one_other,
+        })
+    });
+    json!({
+        "crosses_from": header.crosses.start,
+        "crosses_until": header.crosses.end,
+        "signer": header.signer.to_string(),
+        "is_known": part.is_known,
+        "program": header.program.to_string(),
+        "created_ms": header.created_ms,
+        "finished_ms": header.finished_ms,
+        "made_ms": header.made_ms,
+        "half_turn": header.half_turn,
+        "quarter_turn": header.quarter_turn,
+        "passes": passes.collect::<Value>(),
+        "agreement": agreement,
+        "crosses_by_one_party": crosses_by_one_party,
+        "losers": losers.collect::<Value>(),
+    })
 }

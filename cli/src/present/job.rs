@@ -50,6 +50,9 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
     format!("{n_failed} {spans} failed{given_up}{reason}")
 }
 
+/// Begins another line of a field.
+const BELOW: &str = "\n              ";
+
 /// Advice for a damaged job.
 pub(crate) const REPAIR: &str =
     "restore a backup, or keep the provable records with 'queens-coordinator recover'";
@@ -72,7 +75,7 @@ fn recounted(job: &JobStatus) -> String {
         _ => ", which begins when all is recorded",
     };
     let when = if job.state == JobState::Done { "" } else { "when it is done: " };
-    let worth = bound(&job.terms, &job.recounting).map(|bound| format!("\n              {when}{bound}"));
+    let worth = bound(&job.terms, &job.recounting).map(|bound| format!("{BELOW}{when}{bound}"));
     format!("{} spans confirmed{later}{}", job.n_verified, worth.unwrap_or_default())
 }
 
@@ -84,68 +87,53 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         _ if job.is_provisional() => "provisional",
         _ => "found so far",
     };
-    let identity = job.identity.map(|it| format!("\nidentity      {it}")).unwrap_or_default();
-    let part = job.part().map(|part| format!("\npart          {part}")).unwrap_or_default();
-    let passes = match (job.second, job.terms.second_of) {
-        (Some(second), _) => format!("\nsecond pass   job {second}"),
-        (None, Some(first)) => format!("\nsecond pass   of job {first}"),
-        (None, None) => String::new(),
+    let recount = (job.terms.recount != Share::NOTHING).then(|| {
+        let by = job.terms.recount_by.map(|arbiter| format!(" by {arbiter}")).unwrap_or_default();
+        format!("{} of the work{by}: {}", job.terms.recount, recounted(job))
+    });
+    let second = match (job.second, job.terms.second_of) {
+        (Some(second), _) => Some(format!("job {second}")),
+        (None, first) => first.map(|first| format!("of job {first}")),
     };
-    let doubt =
-        job.pass_mismatch.as_ref().map(|doubt| format!("\nin doubt      {doubt}")).unwrap_or_default();
-    let recount = match job.terms.recount {
-        Share::NOTHING => String::new(),
-        share => {
-            let by = job.terms.recount_by.map(|arbiter| format!(" by {arbiter}")).unwrap_or_default();
-            format!("\nrecount       {share} of the work{by}: {}", recounted(job))
-        }
-    };
-    let waits = job.waits_for.as_ref().map(|what| format!("\nwaits for     {what}")).unwrap_or_default();
-    let verdicts = |disputes| {
-        let shown = format!("'queens verdicts {}' shows the decisions", job.id);
-        format!("\ndisputed      {disputes}\n              {shown}")
-    };
-    let disputed = job.disputes().map(verdicts).unwrap_or_default();
-    let failed = match job.n_failed {
-        0 => String::new(),
-        _ => {
-            format!("\nfailed        {}; 'queens resume {}' has all try again", describe_failure(job), job.id)
-        }
-    };
-    let damaged = match job.state {
-        JobState::Damaged => format!("\ndamaged       {}\n              {REPAIR}", describe_damage(job)),
-        _ => String::new(),
-    };
-    let compared = match job.state {
-        JobState::Done if job.is_part() => format!("\n              {}", job.comparison()),
-        JobState::Done => format!("\n              {}\nfundamental   {}", job.comparison(), fundamental(job)),
-        _ => String::new(),
-    };
+    let compared =
+        if job.state == JobState::Done { format!("{BELOW}{}", job.comparison()) } else { String::new() };
+    let is_whole = job.state == JobState::Done && !job.is_part();
     let share = match progress.n_subproblems {
         0 if job.state == JobState::Damaged => "not known".to_owned(),
         0 if job.state != JobState::Done => plan(job),
         all => format!("{} ({} of {all} subproblems)", percent(job.fraction()), progress.n_recorded),
     };
-    let times = [
-        ("submitted", (job.created_ms > 0).then_some(job.created_ms)),
-        ("begun", job.started_ms),
-        (if job.state == JobState::Cancelled { "given up" } else { "finished" }, job.finished_ms),
+    let time = |ms: Option<u64>| ms.map(|ms| date(ms / 1000));
+    let failed = || format!("{}; 'queens resume {}' has all try again", describe_failure(job), job.id);
+    let damaged = || format!("{}{BELOW}{REPAIR}", describe_damage(job));
+    let disputed = |disputes| format!("{disputes}{BELOW}'queens verdicts {}' shows the decisions", job.id);
+    let fields: [(&str, Option<String>); 23] = [
+        ("job", Some(job.id.to_string())),
+        ("identity", job.identity.map(|it| it.to_string())),
+        ("n", Some(job.n.to_string())),
+        ("part", job.part()),
+        ("method", Some(job.method.to_string())),
+        ("recount", recount),
+        ("second pass", second),
+        ("state", Some(job.state.name().to_owned())),
+        ("waits for", job.waits_for.clone()),
+        ("priority", Some(job.priority.to_string())),
+        (found, Some(format!("{}{compared}", progress.solutions))),
+        ("fundamental", is_whole.then(|| fundamental(job))),
+        ("work done", Some(share)),
+        ("submitted", time((job.created_ms > 0).then_some(job.created_ms))),
+        ("begun", time(job.started_ms)),
+        (if job.state == JobState::Cancelled { "given up" } else { "finished" }, time(job.finished_ms)),
+        ("counted for", Some(duration(job.active.as_secs_f64()))),
+        ("left", Some(time_left_and_end(job))),
+        ("workers", Some(job.n_workers.to_string())),
+        ("failed", (job.n_failed > 0).then(failed)),
+        ("damaged", (job.state == JobState::Damaged).then(damaged)),
+        ("disputed", job.disputes().map(disputed)),
+        ("in doubt", job.pass_mismatch.as_ref().map(ToString::to_string)),
     ];
-    let times: String =
-        times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();
-    format!(
-        "job           {}{identity}\nn             {}{part}\nmethod        {}{recount}{passes}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
-         counted for   {}\nleft          {}\nworkers       {}{failed}{damaged}{disputed}{doubt}",
-        job.id,
-        job.n,
-        job.method,
-        job.state.name(),
-        job.priority,
-        progress.solutions,
-        duration(job.active.as_secs_f64()),
-        time_left_and_end(job),
-        job.n_workers,
-    )
+    let lines = fields.iter().filter_map(|(name, value)| Some(format!("{name:<13} {}", value.as_ref()?)));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the remaining time, with the date if it is long; or a full note on remaining checks.

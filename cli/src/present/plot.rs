@@ -24,29 +24,21 @@ pub(crate) struct Line {
     pub(crate) points: Vec<(u32, f64)>,
 }
 
-/// The texts around the plot.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Labels<'a> {
-    /// Above the plot.
-    pub(crate) title: &'a str,
-    /// Below the horizontal axis.
-    pub(crate) x: &'a str,
-    /// Beside the vertical axis.
-    pub(crate) y: &'a str,
-    /// The unit of the values.
-    pub(crate) unit: &'a str,
-}
+/// The texts above the plot, below the horizontal axis, and beside the vertical one.
+const TITLE: &str = "Counting all solutions on one thread";
+const BELOW: &str = "board size n";
+const BESIDE: &str = "time (logarithmic)";
 
-/// Draws lines over whole numbers, with the values on a logarithmic axis. Skips values that are not positive.
+/// Draws the seconds of methods over n, on a logarithmic axis. Skips values that are not positive.
 #[must_use]
-pub(crate) fn log_plot(labels: Labels<'_>, lines: &[Line]) -> String {
+pub(crate) fn log_plot(lines: &[Line]) -> String {
     let scale = Scale::new(lines);
     let mut svg = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" "#
     );
     svg.push_str(r##"font-family="sans-serif" font-size="13" fill="#222">"##);
     svg.push_str(r##"<rect width="100%" height="100%" fill="#fff"/>"##);
-    axes(&mut svg, labels, &scale);
+    axes(&mut svg, &scale);
     for (i, line) in lines.iter().enumerate() {
         draw(&mut svg, line, COLOURS[i % COLOURS.len()], &scale);
     }
@@ -100,16 +92,15 @@ impl Line {
     }
 }
 
-fn axes(svg: &mut String, labels: Labels<'_>, scale: &Scale) {
+fn axes(svg: &mut String, scale: &Scale) {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     let (middle_x, middle_y) = (f64::midpoint(LEFT, right), f64::midpoint(TOP, bottom));
-    let [title, x, y] = [labels.title, labels.x, labels.y].map(escaped);
     let below = HEIGHT - 14.0;
-    _ = write!(svg, r#"<text x="{middle_x}" y="26" text-anchor="middle" font-size="16">{title}</text>"#);
-    _ = write!(svg, r#"<text x="{middle_x}" y="{below}" text-anchor="middle">{x}</text>"#);
+    _ = write!(svg, r#"<text x="{middle_x}" y="26" text-anchor="middle" font-size="16">{TITLE}</text>"#);
+    _ = write!(svg, r#"<text x="{middle_x}" y="{below}" text-anchor="middle">{BELOW}</text>"#);
     _ = write!(
         svg,
-        r#"<text transform="translate(18 {middle_y}) rotate(-90)" text-anchor="middle">{y}</text>"#
+        r#"<text transform="translate(18 {middle_y}) rotate(-90)" text-anchor="middle">{BESIDE}</text>"#
     );
     for power in scale.low..=scale.high {
         let y = scale.y(10_f64.powi(power));
@@ -118,7 +109,7 @@ fn axes(svg: &mut String, labels: Labels<'_>, scale: &Scale) {
             r##"<path d="M{LEFT} {y:.1}H{right}" stroke="#ddd"/><text x="{}" y="{:.1}" text-anchor="end">{}</text>"##,
             LEFT - 8.0,
             y + 4.5,
-            with_prefix(power, labels.unit)
+            with_prefix(power)
         );
     }
     // At most 24 steps fit on the axis.
@@ -160,13 +151,13 @@ fn legend(svg: &mut String, lines: &[Line]) {
     }
 }
 
-/// Formats a power of ten of a unit with its SI prefix: 100 ns, 1 µs, 10 s.
-fn with_prefix(power: i32, unit: &str) -> String {
+/// Formats a power of ten of seconds with its SI prefix: 100 ns, 1 µs, 10 s.
+fn with_prefix(power: i32) -> String {
     const PREFIXES: [&str; 7] = ["n", "µ", "m", "", "k", "M", "G"];
     let prefix = usize::try_from(power.div_euclid(3) + 3).ok().and_then(|i| PREFIXES.get(i));
     match prefix {
-        Some(prefix) => format!("{} {prefix}{unit}", 10_f64.powi(power.rem_euclid(3))),
-        None => format!("1e{power} {unit}"),
+        Some(prefix) => format!("{} {prefix}s", 10_f64.powi(power.rem_euclid(3))),
+        None => format!("1e{power} s"),
     }
 }
 
@@ -185,14 +176,13 @@ mod tests {
             (1, "10 s"),
             (5, "100 ks"),
         ] {
-            assert_eq!(with_prefix(power, "s"), expected);
+            assert_eq!(with_prefix(power), expected);
         }
     }
 
     #[test]
     fn values_of_every_size_lie_on_the_picture() {
         let line = |points| [Line { name: "a<b".to_owned(), points }];
-        let labels = Labels { title: "", x: "", y: "", unit: "s" };
         for points in [
             vec![],
             vec![(3, 0.0)],
@@ -200,7 +190,7 @@ mod tests {
             vec![(1, 1e-300), (2, 1e300)],
             vec![(8, 0.02), (9, 0.3), (10, f64::NAN)],
         ] {
-            let svg = log_plot(labels, &line(points));
+            let svg = log_plot(&line(points));
             assert!(svg.contains("a&lt;b") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
             for circle in svg.split("<circle cx=\"").skip(1) {
                 let (x, rest) = circle.split_once("\" cy=\"").expect("a circle has a centre");

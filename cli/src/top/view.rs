@@ -16,7 +16,6 @@ use crate::commands::contributions::contributions_table;
 use crate::commands::jobs::{NO_JOBS, jobs_table};
 use crate::commands::workers::workers_table;
 use crate::present::job::describe;
-use crate::present::table::Table;
 use crate::present::work::speeds;
 
 /// Colours that every terminal has; none with `NO_COLOR`. No colour is the only carrier of information, and none is a
@@ -161,11 +160,11 @@ fn room(area: Rect) -> usize {
     usize::from(area.height).saturating_sub(2)
 }
 
-fn draw_table<const N: usize>(
+fn draw_table(
     frame: &mut Frame<'_>,
     area: Rect,
     title: &str,
-    table: &Table<N>,
+    table: &str,
     styles: &[Style],
     selected: usize,
     empty: &str,
@@ -177,7 +176,7 @@ fn draw_table<const N: usize>(
         Some(row) => styles.get(row).copied().unwrap_or_default(),
     };
     let mut lines: Vec<Line<'_>> =
-        table.text().lines().enumerate().map(|(at, text)| line(text, area.width).style(style(at))).collect();
+        table.lines().enumerate().map(|(at, text)| line(text, area.width).style(style(at))).collect();
     if lines.len() == 1 {
         lines = vec![line(empty, area.width)];
     }
@@ -191,7 +190,7 @@ fn draw_job(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Pal
     let Some(job) = &page.status else { return };
     let contributions = match page.contributions.as_slice() {
         [] => String::new(),
-        all => contributions_table(all).text(),
+        all => contributions_table(all),
     };
     let text = format!("{}\n\n{contributions}", describe(job));
     // Long lines are wrapped, between words.

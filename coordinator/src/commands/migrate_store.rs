@@ -16,7 +16,7 @@ use queens_store::sql::digest::{
     SOURCE, VERDICT,
 };
 use queens_store::sql::fault::Fault;
-use queens_store::sql::read::{self, cell, sql_integer};
+use queens_store::sql::read::{self, sql_integer};
 use queens_store::sql::table::Table;
 use queens_store::sqlite::SqliteStore;
 use rusqlite::types::Value;
@@ -186,7 +186,7 @@ fn look_at(
     row: &Row<'_>,
     boards: &HashMap<i64, Board>,
 ) -> Result<(Option<Board>, Vec<Value>), Fault> {
-    let board = if table.is_of_job { boards.get(&cell(row, "job", table)?).copied() } else { None };
+    let board = if table.is_of_job { boards.get(&row.get("job", table)?).copied() } else { None };
     table.verify(row, board, table)?;
     let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
     Ok((board, (0..table.columns.len()).map(value).collect::<Result<_, Fault>>()?))

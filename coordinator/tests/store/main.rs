@@ -269,11 +269,8 @@ fn failing_commits_change_nothing() {
     check(Write::Plan { job: JobId(2), choices: choices(3) }, "there is no job 2");
     check(record_of(2, (0, 0, 1), (1, 1), "anna"), "there is no job 2");
     check(Write::Job(job(1, 7)), "job 1 is of another board already");
-    check(coverage_of(1, 999, "0..1", (0, 0)), "job 1 has no part 999");
-    check(
-        Write::Plan { job: JobId(1), choices: choices(2) },
-        "job 1 has records of parts past the 2 of its plan",
-    );
+    check(coverage_of(1, 999, "0..1", (0, 0)), "coverage of job 1, part 999: FOREIGN KEY constraint failed");
+    check(Write::Plan { job: JobId(1), choices: choices(2) }, "plan of job 1: FOREIGN KEY constraint failed");
     check(
         record_of(1, (1, 0, 1), (huge, 1), "anna"),
         "number of solutions 9223372036854775808 is over 2^63 - 1",

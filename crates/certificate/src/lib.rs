@@ -5,11 +5,9 @@
 
 mod check;
 mod counter_identity;
-mod drawn;
 mod entry;
 mod fields;
 mod header;
-pub mod json;
 mod key;
 mod lines;
 mod merge;

@@ -16,7 +16,7 @@ pub(crate) struct Plans<'a> {
 }
 
 /// The properties that determine a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     pub(crate) method: Method,
     /// Whether it is a second pass by the method of the first.

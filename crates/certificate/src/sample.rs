@@ -3,7 +3,6 @@
 use std::collections::BinaryHeap;
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -63,9 +62,8 @@ pub(crate) struct Draw {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Drawn {
     hash: u64,
-    is_second: bool,
-    is_halves: bool,
     pass: u8,
+    kind: Kind,
     span: Span,
     solutions: u64,
     work: u64,
@@ -86,8 +84,7 @@ impl Draw {
         bytes[1..5].copy_from_slice(&span.part().to_le_bytes());
         bytes[5..].copy_from_slice(&span.from().to_le_bytes());
         let hash = SipHasher13::new_with_keys(self.sample.seed, 0).hash(&bytes);
-        let is_halves = kind.method == queens_solver::Method::Halves;
-        let drawn = Drawn { hash, is_second: kind.is_second, is_halves, pass, span, solutions, work };
+        let drawn = Drawn { hash, pass, kind, span, solutions, work };
         match self.sample.extent {
             Extent::Time(_) if self.drawn.len() < MOST_TIMED => self.drawn.push(drawn),
             Extent::Time(_) => {
@@ -122,34 +119,27 @@ impl Draw {
         if drawn.is_empty() && is_some {
             drawn.extend(self.next);
         }
-        let wrong: Mutex<Option<Refusal>> = Mutex::new(None);
+        let is_wrong = AtomicBool::new(false);
         let n_done = AtomicU64::new(0);
         let is_time = || match self.sample.extent {
             Extent::Time(time) => began.elapsed() < time,
             Extent::Share(_) => true,
         };
-        let is_wrong = || wrong.lock().map_or(true, |wrong| wrong.is_some());
-        let go_on = |_| is_time() && !stop.load(Ordering::Relaxed) && !is_wrong();
-        let counted = parallel(n_threads, drawn.len(), go_on, |i| {
-            let found = recount(&drawn[i], plans, kernel, stop);
-            match found {
+        let go_on = |_| is_time() && !stop.load(Ordering::Relaxed) && !is_wrong.load(Ordering::Relaxed);
+        let counted =
+            parallel(n_threads, drawn.len(), go_on, |i| match recount(&drawn[i], plans, kernel, stop) {
                 Ok(true) => {
                     told(n_done.fetch_add(1, Ordering::Relaxed) + 1, drawn.len() as u64);
-                    u128::from(drawn[i].work)
+                    Ok(u128::from(drawn[i].work))
                 }
-                Ok(false) => 0,
+                Ok(false) => Ok(0),
                 Err(refusal) => {
-                    if let Ok(mut wrong) = wrong.lock() {
-                        wrong.get_or_insert(refusal);
-                    }
-                    0
+                    is_wrong.store(true, Ordering::Relaxed);
+                    Err(refusal)
                 }
-            }
-        });
-        let work: Vec<u128> = counted.map_err(|error| Refusal::Io(io::Error::other(error.to_string())))?;
-        if let Some(refusal) = wrong.into_inner().unwrap_or(None) {
-            return Err(refusal);
-        }
+            });
+        let counted = counted.map_err(|error| Refusal::Io(io::Error::other(error.to_string())))?;
+        let work = counted.into_iter().sum::<Result<u128, Refusal>>()?;
         if stop.load(Ordering::Relaxed) {
             return Err(Refusal::Interrupted);
         }
@@ -157,7 +147,7 @@ impl Draw {
             seed: self.sample.seed,
             n_records: self.n_records,
             n_recounted: n_done.into_inner(),
-            work: work.iter().sum(),
+            work,
             all_work: self.work,
             elapsed: began.elapsed(),
         })
@@ -166,10 +156,9 @@ impl Draw {
 
 /// Recounts a record; returns `false` if that was stopped. A wrong record is an error.
 fn recount(drawn: &Drawn, plans: &Plans<'_>, kernel: Kernel, stop: &AtomicBool) -> Result<bool, Refusal> {
-    let Drawn { is_second, is_halves, pass, span, solutions, work, .. } = *drawn;
-    let method = if is_halves { queens_solver::Method::Halves } else { queens_solver::Method::Search };
+    let Drawn { pass, kind, span, solutions, work, .. } = *drawn;
     let place = format!("pass {pass}, {span}");
-    let planned = plans.get(Kind { method, is_second }).and_then(|plan| plan.part(span.part()));
+    let planned = plans.get(kind).and_then(|plan| plan.part(span.part()));
     let Some(planned) = planned else { return Err(Refusal::at(place, "it is in no plan")) };
     let Some(found) = planned.subproblems().count(span.from()..span.to(), kernel, stop) else {
         return Ok(false);

@@ -8,7 +8,7 @@ use queens_gpu::CardId;
 use queens_solver::{BoardSize, Count, Kernel, Method, SplitMix, Symmetry, parts_in_counting_order};
 use queens_worker_session::{ChunkAim, ChunkSize};
 
-use crate::counter::Counter;
+use crate::counter::{Counter, threads_of};
 
 /// A chunk that a card has counted for a measurement.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub struct ProbedChunk {
     pub count: Count,
     /// The weight of the chunk's part.
     pub weight: u8,
-    /// How long one of the card's threads took. All count at once.
+    /// How long the card took: its threads share it.
     pub seconds: f64,
 }
 
@@ -79,7 +79,7 @@ pub fn probe_card(
             let is_checked = counter.is_check_due();
             n_checked += usize::from(is_checked);
             let is_right = counted.is_unchecked && (!is_checked || counter.check(&stop)?);
-            let seconds = taken.as_secs_f64();
+            let seconds = taken.as_secs_f64() / threads_of(card) as f64;
             is_right.then_some((taken, ProbedChunk { count: counted.count, weight: part.weight(), seconds }))
         };
         let began = Instant::now();

@@ -25,10 +25,10 @@ pub(crate) fn run(queue: &SharedQueue, mut counter: Counter, duty: Duty, counter
         // A panic may leave a lease inconsistent, and that lease is dropped.
         let counted =
             catch_unwind(AssertUnwindSafe(|| count_lease(queue, &mut counter, duty, counters, &lease)));
-        counter.take_notice().into_iter().for_each(|notice| queue.tell(notice));
+        counter.take_notice().into_iter().for_each(|notice| queue.at(|queue| queue.tell(notice)));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
             error!(lease = %lease.id, n = %lease.n, reason, "failed to count");
-            queue.fail(lease.id, reason);
+            queue.at(|queue| queue.fail(lease.id, reason));
         }
         queue.end(lease.id);
     }
@@ -51,7 +51,7 @@ fn count_lease(
     counter.forget();
     // The first lease of a board does not pay for opening the card, so that the measured speed is right.
     if !counter.opens_card(lease.n, lease.method, &lease.stop) {
-        queue.count_on_processor(lease.id);
+        queue.at(|queue| queue.count_on_processor(lease.id));
     }
     loop {
         let Some(()) = count_chunks(queue, counter, duty, counters, lease)? else { return Ok(()) };
@@ -60,7 +60,7 @@ fn count_lease(
             Some(is_right) => settle(queue, lease, is_right),
             None => return Ok(()),
         }
-        if !queue.has_chunk(lease.id) {
+        if !queue.at(|queue| queue.has_chunk(lease.id)) {
             return Ok(());
         }
     }
@@ -68,10 +68,14 @@ fn count_lease(
 
 /// Records what waited for a check, or leaves the lease to the processor, as the card rests then.
 fn settle(queue: &SharedQueue, lease: &LeaseToCount, is_right: bool) {
-    queue.settle(lease.id, is_right);
-    if !is_right {
-        queue.count_on_processor(lease.id);
-    }
+    queue.at(|queue| {
+        if is_right {
+            queue.accept(lease.id);
+        } else {
+            queue.reject(lease.id);
+            queue.count_on_processor(lease.id);
+        }
+    });
 }
 
 /// Counts the chunks of a lease until none is left; `None` if it is cancelled.
@@ -85,7 +89,7 @@ fn count_chunks(
     let parts = queue.parts(lease.n, lease.method);
     // The last chunk, and the subproblems that it left at its end.
     let mut at: Option<(LeasedSpan, Part, Subproblems)> = None;
-    while let Some(chunk) = queue.begin(lease.id) {
+    while let Some(chunk) = queue.at(|queue| queue.begin(lease.id)) {
         let LeasedSpan { span, image } = chunk;
         let goes_on = at.take().filter(|(last, ..)| last.span.part() == span.part() && last.image == image);
         let (part, mut subproblems) = match goes_on {
@@ -105,7 +109,7 @@ fn count_chunks(
                 Ok(counted) => counted,
                 Err(NotCounted::Stopped) => return Ok(None),
                 Err(NotCounted::CardRests) => {
-                    queue.count_on_processor(lease.id);
+                    queue.at(|queue| queue.count_on_processor(lease.id));
                     continue;
                 }
             };
@@ -118,9 +122,9 @@ fn count_chunks(
         let used = if is_unchecked { taken } else { thread_time().saturating_sub(used_before) };
         counters.tally.add(span.n_subproblems(), used);
         if is_unchecked {
-            queue.finish_unchecked(lease.id, count, duration);
+            queue.at(|queue| queue.finish_unchecked(lease.id, count, duration));
         } else {
-            queue.finish(lease.id, count, duration);
+            queue.at(|queue| queue.finish(lease.id, count, duration));
         }
         if counter.is_check_due() {
             let Some(is_right) = counter.check(&lease.stop) else { return Ok(None) };
@@ -230,9 +234,9 @@ mod tests {
         let queue = SharedQueue::new(ChunkAim::PROCESSOR);
         let mut session = session(&queue, vec![lease(LeaseId(7), &[0, 1])]);
         let taken = queue.next_lease().expect("was added");
-        assert!(queue.begin(taken.id).is_some());
+        assert!(queue.at(|queue| queue.begin(taken.id)).is_some());
         let panic = catch_unwind(|| panic!("no {}", "luck")).expect_err("panics");
-        queue.fail(taken.id, message(panic.as_ref()));
+        queue.at(|queue| queue.fail(taken.id, message(panic.as_ref())));
         queue.end(taken.id);
         let (_, failures) = said(&mut session, &queue);
         assert_eq!((failures.len(), failures[0].span.part(), failures[0].reason.as_str()), (1, 0, "no luck"));

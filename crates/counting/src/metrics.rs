@@ -20,7 +20,6 @@ use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 use crate::config::{Config, Device};
 use crate::sensor_monitor::LastSensors;
 use crate::shared_queue::SharedQueue;
-use crate::tally::{Counted, Tally};
 
 /// A worker's counters, which each kernel call updates at the cost of a few additions.
 #[derive(Clone, Debug)]
@@ -30,6 +29,31 @@ pub(crate) struct ChunkCounters {
     solutions: Counter<f64, AtomicU64>,
     chunk: Histogram,
     pub(crate) tally: Arc<Tally>,
+}
+
+/// The sums of some threads, which each chunk updates at the cost of two additions.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    n_subproblems: AtomicU64,
+    // Wraps after half a million years.
+    microseconds: AtomicU64,
+}
+
+impl Tally {
+    /// Adds a chunk that took `time`.
+    pub(crate) fn add(&self, n_subproblems: u64, time: Duration) {
+        self.n_subproblems.fetch_add(n_subproblems, Ordering::Relaxed);
+        let microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.microseconds.fetch_add(microseconds, Ordering::Relaxed);
+    }
+
+    pub(crate) fn n_subproblems(&self) -> u64 {
+        self.n_subproblems.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn thread_time(&self) -> Duration {
+        Duration::from_micros(self.microseconds.load(Ordering::Relaxed))
+    }
 }
 
 /// The metrics of a process with its workers, encoded on request.
@@ -43,6 +67,17 @@ pub struct Metrics {
     workers: Arc<Mutex<Vec<WorkerToWatch>>>,
     /// Of the processor, and of all cards.
     tallies: [Arc<Tally>; 2],
+}
+
+/// What a process has counted since it started, recorded or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Subproblems of all jobs, by both methods.
+    pub n_subproblems: u64,
+    /// The processor time of counting.
+    pub core_time: Duration,
+    /// The time that threads of cards counted. A card has several threads, which take turns.
+    pub card_thread_time: Duration,
 }
 
 /// What the workers of a process do now.

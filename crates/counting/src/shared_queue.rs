@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use queens_model::{LeaseId, LeasedSpan};
-use queens_solver::{BoardSize, Count, Method, Part, parts_in_counting_order};
+use queens_model::LeaseId;
+use queens_solver::{BoardSize, Method, Part, parts_in_counting_order};
 use queens_worker_session::{ChunkAim, LeaseQueue, LeaseToCount};
 use tokio::sync::Notify;
 
@@ -55,47 +54,6 @@ impl SharedQueue {
             open = self.lease_came.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
         None
-    }
-
-    /// Takes the next chunk of a lease; `None` if nothing is left of it.
-    pub(crate) fn begin(&self, lease: LeaseId) -> Option<LeasedSpan> {
-        lock(&self.open).queue.begin(lease)
-    }
-
-    /// Returns whether a lease has chunks that were not begun.
-    pub(crate) fn has_chunk(&self, lease: LeaseId) -> bool {
-        lock(&self.open).queue.has_chunk(lease)
-    }
-
-    /// Records the count of the current chunk.
-    pub(crate) fn finish(&self, lease: LeaseId, count: Count, duration: Duration) {
-        lock(&self.open).queue.finish(lease, count, duration);
-    }
-
-    /// Keeps the count of the current chunk until it is accepted or rejected.
-    pub(crate) fn finish_unchecked(&self, lease: LeaseId, count: Count, duration: Duration) {
-        lock(&self.open).queue.finish_unchecked(lease, count, duration);
-    }
-
-    /// Leaves a lease to the processor, with the current chunk.
-    pub(crate) fn count_on_processor(&self, lease: LeaseId) {
-        lock(&self.open).queue.count_on_processor(lease);
-    }
-
-    /// Records the counts that waited for a check, if it was passed; otherwise their chunks are counted again.
-    pub(crate) fn settle(&self, lease: LeaseId, is_right: bool) {
-        let queue = &mut lock(&self.open).queue;
-        if is_right { queue.accept(lease) } else { queue.reject(lease) }
-    }
-
-    /// Records that the current chunk can't be counted, or the next one if there is none.
-    pub(crate) fn fail(&self, lease: LeaseId, reason: String) {
-        lock(&self.open).queue.fail(lease, reason);
-    }
-
-    /// Tells the operators of the coordinator.
-    pub(crate) fn tell(&self, notice: String) {
-        lock(&self.open).queue.tell(notice);
     }
 
     /// Releases a lease.

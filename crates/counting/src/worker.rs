@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use queens_gpu::CardId;
 use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId};
-use queens_platform::{VERSION, lower_thread_priority};
+use queens_platform::{VERSION, lower_thread_priority, machine_identity};
 use queens_solver::Method;
 use queens_worker_session::{ChunkAim, Identity, WorkerSession};
 use tokio::sync::{Semaphore, mpsc};
@@ -19,7 +19,6 @@ use crate::config::{Config, Device};
 use crate::counter::Counter;
 use crate::counting;
 use crate::leave_requests::LeaveRequests;
-use crate::machine;
 use crate::metrics::Metrics;
 use crate::sensor_monitor::{LastSensors, SensorMonitor};
 use crate::session::{self, End, TO_COORDINATOR, TO_WORKER};
@@ -101,7 +100,7 @@ impl Worker {
             n_threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
             speed: search,
             halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed: halves },
-            machine: machine::number(),
+            machine: machine_number(),
         };
         Ok(Self {
             session: WorkerSession::new(identity),
@@ -190,4 +189,32 @@ impl Worker {
 /// Returns a random number, almost certainly unique among workers.
 fn any_number() -> WorkerId {
     WorkerId(RandomState::new().build_hasher().finish())
+}
+
+/// Returns a number that all programs on this machine share, constant at least until it reboots: a hash of its
+/// [identity](queens_platform::machine_identity). It reveals nothing of the machine, its owner or its place. Without an
+/// identity, the number identifies this process. A recount should not run on the machine of the first count, whose memory
+/// may be faulty: the number is enough for that.
+fn machine_number() -> u64 {
+    machine_identity().map_or_else(|| any_number().0, |identity| hash(&identity)).max(1)
+}
+
+/// Computes FNV-1a: programs of all versions must compute the same number.
+fn hash(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    b"queens machine".iter().chain(bytes).fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_has_one_number() {
+        assert_ne!(hash(b"one"), hash(b"two"));
+        assert_eq!(hash(b""), 0x449e_9d55_a634_4c23, "the same in all versions");
+        if machine_identity().is_some() {
+            assert_eq!(machine_number(), machine_number());
+        }
+    }
 }

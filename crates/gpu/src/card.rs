@@ -11,7 +11,7 @@ use crate::arena::{
     Arena, Board, CURSOR_BYTES, CURSORS, Cursors, END_OF_PIECES, Items, N_GROWING, NEXT_PIECE, SetOnCard,
     binomials,
 };
-use crate::device::{CardError, Device, Stage};
+use crate::device::{CardError, Device, JOIN, LISTS, Stage, TAILS};
 use crate::pace::Pace;
 use crate::shape::Shape;
 
@@ -149,7 +149,7 @@ impl Card {
             device.write(arena.binomials_at(), &binomials())?;
             let mut found = 0;
             for stage in stages {
-                device.start(*stage)?;
+                device.start(stage)?;
                 found = cursors(device)?.n_tails();
                 if stop.load(Ordering::Relaxed) {
                     return Ok(None);
@@ -158,11 +158,10 @@ impl Card {
             Ok(Some(found))
         };
         // Without room for any, so that they are only counted.
-        let found = find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails])?;
+        let found = find(&mut *self.device, &arena, &TAILS[..2])?;
         let Some(n_tails) = found else { return Ok(None) };
         arena = Arena::of_tails(board, n_tails);
-        let stages = [Stage::CountTails, Stage::PlaceTails, Stage::WriteTails];
-        if find(&mut *self.device, &arena, &stages)?.is_some() {
+        if find(&mut *self.device, &arena, &TAILS)?.is_some() {
             self.tails = Some((of, arena));
         }
         Ok(self.tails.as_ref().map(|(_, arena)| arena.clone()))
@@ -202,7 +201,7 @@ impl Card {
         let on_card: Vec<u8> = sets.iter().flat_map(|set| on_card(board, part, set).bytes()).collect();
         self.device.write(0, &arena.params(board, sets.len()))?;
         self.device.write(arena.sets_at(), &on_card)?;
-        for stage in Stage::LISTS {
+        for stage in LISTS {
             self.device.start(stage)?;
             if sets.len() == 1 && expected > LONGEST_BATCH {
                 cursors(&mut *self.device)?;
@@ -251,7 +250,7 @@ impl Card {
     ) -> Result<Option<(Cursors, u64)>, CardError> {
         if expected < LONGEST_JOIN {
             // All kernels in one go.
-            self.device.start(Stage::Join)?;
+            self.device.start(JOIN)?;
             let cursors = cursors(&mut *self.device)?;
             return Ok(Some((cursors, self.sum_of_blocks(arena)?)));
         }
@@ -267,7 +266,7 @@ impl Card {
                 let number = u32::try_from(number).map_err(|_| too_much())?;
                 self.device.write(at, &number.to_le_bytes())?;
             }
-            self.device.start(Stage::Join)?;
+            self.device.start(JOIN)?;
             sum = sum.checked_add(self.sum_of_blocks(arena)?).ok_or_else(too_much)?;
             let taken = began.elapsed();
             if taken > LONGEST_JOIN {

@@ -11,7 +11,7 @@ use cudarc::nvrtc::Ptx;
 use flate2::read::GzDecoder;
 
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{CardError, Device, PATIENCE, Stage, StageTimes, wait_for_end};
+use crate::device::{CardError, Device, JOIN, PATIENCE, Stage, add_seconds, stages_of, wait_for_end};
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.
@@ -53,7 +53,7 @@ pub(crate) struct Cuda {
     n_joining: u32,
     /// Before and after each kernel whose time is not known yet.
     events: Vec<(Stage, CudaEvent, CudaEvent)>,
-    times: StageTimes,
+    times: Vec<(Stage, f64)>,
 }
 
 fn failed(action: &str) -> impl Fn(DriverError) -> CardError {
@@ -116,11 +116,8 @@ impl Cuda {
         let ptx = Ptx::from_src(unpacked(shape.m)?);
         let module = context.load_module(ptx).map_err(failed("loading the kernels"))?;
         let mut kernels = Vec::new();
-        for stage in Stage::ALL {
-            if stage == Stage::Level2 && shape.leaf == 2 {
-                continue;
-            }
-            kernels.push((stage, module.load_function(stage.name()).map_err(failed(stage.name()))?));
+        for stage in stages_of(shape) {
+            kernels.push((stage, module.load_function(stage).map_err(failed(stage))?));
         }
         let shared_bytes = shape.shared_bytes(WARPS);
         let shared = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
@@ -156,7 +153,7 @@ impl Cuda {
             n_processors,
             n_joining,
             events: Vec::new(),
-            times: StageTimes::new(),
+            times: stages_of(shape).map(|stage| (stage, 0.0)).collect(),
         })
     }
 }
@@ -179,7 +176,7 @@ impl Device for Cuda {
 
     fn start(&mut self, stage: Stage) -> Result<(), CardError> {
         let Some((_, kernel)) = self.kernels.iter().find(|(of, _)| *of == stage) else { return Ok(()) };
-        let config = if stage == Stage::Join {
+        let config = if stage == JOIN {
             LaunchConfig {
                 grid_dim: (self.n_processors * self.n_joining, 1, 1),
                 block_dim: (32 * WARPS, 1, 1),
@@ -197,7 +194,7 @@ impl Device for Cuda {
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&mut self.arena);
         // SAFETY: the argument is that of the kernels, which stay within the arena's arrays.
-        unsafe { launch.launch(config) }.map(drop).map_err(failed(stage.name()))?;
+        unsafe { launch.launch(config) }.map(drop).map_err(failed(stage))?;
         let after = self.stream.record_event(timed).map_err(failed("taking the time"))?;
         self.events.push((stage, before, after));
         Ok(())
@@ -213,14 +210,14 @@ impl Device for Cuda {
         self.stream.synchronize().map_err(failed("waiting for the card"))?;
         for (stage, before, after) in self.events.drain(..) {
             if let Ok(taken) = before.elapsed_ms(&after) {
-                self.times.add(stage, f64::from(taken) / 1e3);
+                add_seconds(&mut self.times, stage, f64::from(taken) / 1e3);
             }
         }
         Ok(())
     }
 
     fn seconds(&self) -> Vec<(&'static str, f64)> {
-        self.times.by_name()
+        self.times.clone()
     }
 }
 

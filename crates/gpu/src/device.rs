@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use crate::shape::Shape;
+
 /// A batch of kernels that takes longer than this hangs. Batches take half a second, and a set of n = 29 some minutes on a
 /// small card until it is divided.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
@@ -29,100 +31,46 @@ pub(crate) fn wait_for_end(
     Ok(())
 }
 
-/// The kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    CountTails,
-    PlaceTails,
-    WriteTails,
-    Clear,
-    CountHeads,
-    PlaceHeads,
-    WriteHeads,
-    CountWords,
-    PlaceWords,
-    WriteWords,
-    Level,
-    Level2,
-    Sieve,
-    Cut,
-    Join,
+/// A kernel, by its name.
+pub(crate) type Stage = &'static str;
+
+/// The kernels that make tails, in order.
+pub(crate) const TAILS: [Stage; 3] = ["count_tails", "place_tails", "write_tails"];
+
+/// The kernels that make the lists of a batch, in order. Then it is joined.
+pub(crate) const LISTS: [Stage; 11] = [
+    "clear",
+    "count_heads",
+    "place_heads",
+    "write_heads",
+    "count_words",
+    "place_words",
+    "write_words",
+    "level",
+    LEVEL_2,
+    "sieve",
+    "cut",
+];
+
+/// The kernel that a leaf of more than two rows needs.
+const LEVEL_2: Stage = "level_2";
+
+pub(crate) const JOIN: Stage = "join";
+
+/// Returns all kernels, the one that joins last.
+pub(crate) fn all_stages() -> impl Iterator<Item = Stage> {
+    TAILS.into_iter().chain(LISTS).chain([JOIN])
 }
 
-impl Stage {
-    pub(crate) const ALL: [Self; 15] = [
-        Self::CountTails,
-        Self::PlaceTails,
-        Self::WriteTails,
-        Self::Clear,
-        Self::CountHeads,
-        Self::PlaceHeads,
-        Self::WriteHeads,
-        Self::CountWords,
-        Self::PlaceWords,
-        Self::WriteWords,
-        Self::Level,
-        Self::Level2,
-        Self::Sieve,
-        Self::Cut,
-        Self::Join,
-    ];
-
-    /// The kernels that make the lists of a batch, in order. Then it is joined.
-    pub(crate) const LISTS: [Self; 11] = [
-        Self::Clear,
-        Self::CountHeads,
-        Self::PlaceHeads,
-        Self::WriteHeads,
-        Self::CountWords,
-        Self::PlaceWords,
-        Self::WriteWords,
-        Self::Level,
-        Self::Level2,
-        Self::Sieve,
-        Self::Cut,
-    ];
-
-    /// Returns the kernel's name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::CountTails => "count_tails",
-            Self::PlaceTails => "place_tails",
-            Self::WriteTails => "write_tails",
-            Self::Clear => "clear",
-            Self::CountHeads => "count_heads",
-            Self::PlaceHeads => "place_heads",
-            Self::WriteHeads => "write_heads",
-            Self::CountWords => "count_words",
-            Self::PlaceWords => "place_words",
-            Self::WriteWords => "write_words",
-            Self::Level => "level",
-            Self::Level2 => "level_2",
-            Self::Sieve => "sieve",
-            Self::Cut => "cut",
-            Self::Join => "join",
-        }
-    }
+/// Returns the kernels that a shape needs, in the same order.
+pub(crate) fn stages_of(shape: Shape) -> impl Iterator<Item = Stage> {
+    all_stages().filter(move |&stage| shape.leaf > 2 || stage != LEVEL_2)
 }
 
-/// The seconds that each kernel has taken.
-#[derive(Clone, Debug)]
-pub(crate) struct StageTimes(Vec<(Stage, f64)>);
-
-impl StageTimes {
-    pub(crate) fn new() -> Self {
-        Self(Stage::ALL.map(|stage| (stage, 0.0)).to_vec())
-    }
-
-    pub(crate) fn add(&mut self, stage: Stage, seconds: f64) {
-        if let Some((_, sum)) = self.0.iter_mut().find(|(of, _)| *of == stage) {
-            *sum += seconds;
-        }
-    }
-
-    /// Returns the seconds by the kernels' names, in their order.
-    pub(crate) fn by_name(&self) -> Vec<(&'static str, f64)> {
-        self.0.iter().map(|(stage, seconds)| (stage.name(), *seconds)).collect()
+/// Adds to the seconds that a kernel has taken.
+pub(crate) fn add_seconds(times: &mut [(Stage, f64)], stage: Stage, seconds: f64) {
+    if let Some((_, sum)) = times.iter_mut().find(|(of, _)| *of == stage) {
+        *sum += seconds;
     }
 }
 

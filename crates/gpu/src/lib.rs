@@ -12,13 +12,10 @@ mod card_id;
 mod cuda;
 mod device;
 mod devices;
-mod kernels;
 mod opencl;
 mod pace;
 mod sensors;
 mod shape;
-#[cfg(test)]
-mod simulation;
 #[cfg(test)]
 mod tests;
 

@@ -15,9 +15,17 @@ use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{CardError, Device, PATIENCE, Stage, StageTimes, wait_for_end};
-use crate::kernels::SOURCE;
+use crate::device::{CardError, Device, JOIN, PATIENCE, Stage, add_seconds, stages_of, wait_for_end};
 use crate::shape::Shape;
+
+/// The kernels, in the language that CUDA C and OpenCL C share.
+const SOURCE: &str = concat!(
+    include_str!("../kernels/language.cl"),
+    include_str!("../kernels/half_boards.cl"),
+    include_str!("../kernels/words.cl"),
+    include_str!("../kernels/filters.cl"),
+    include_str!("../kernels/join.cl"),
+);
 
 /// A device, its queue and the kernels.
 pub(crate) struct OpenCl {
@@ -28,7 +36,7 @@ pub(crate) struct OpenCl {
     n_groups: u32,
     /// Kernels whose time is not known yet.
     started: Vec<(Stage, Event)>,
-    times: StageTimes,
+    times: Vec<(Stage, f64)>,
 }
 
 fn failed(action: &str) -> impl Fn(ClError) -> CardError {
@@ -79,11 +87,8 @@ impl OpenCl {
         let program = Program::create_and_build_from_source(&context, SOURCE, &options)
             .map_err(|log| CardError::Driver(format!("compiling the kernels: {log}")))?;
         let mut kernels = Vec::new();
-        for stage in Stage::ALL {
-            if stage == Stage::Level2 && shape.leaf == 2 {
-                continue;
-            }
-            kernels.push((stage, Kernel::create(&program, stage.name()).map_err(failed(stage.name()))?));
+        for stage in stages_of(shape) {
+            kernels.push((stage, Kernel::create(&program, stage).map_err(failed(stage))?));
         }
         // SAFETY: no command is enqueued that outlives the queue.
         let queue = unsafe {
@@ -103,15 +108,15 @@ impl OpenCl {
         for (stage, kernel) in &kernels {
             // SAFETY: the arguments are those of the kernels.
             let set = unsafe {
-                kernel.set_arg(0, &arena.get()).and_then(|()| match stage {
-                    Stage::Join => kernel.set_arg_local_buffer(1, shape.shared_bytes(1) as usize),
+                kernel.set_arg(0, &arena.get()).and_then(|()| match *stage {
+                    JOIN => kernel.set_arg_local_buffer(1, shape.shared_bytes(1) as usize),
                     _ => Ok(()),
                 })
             };
-            set.map_err(failed(stage.name()))?;
+            set.map_err(failed(stage))?;
         }
         let n_groups = 4 * device.max_compute_units().unwrap_or(1);
-        let (started, times) = (Vec::new(), StageTimes::new());
+        let (started, times) = (Vec::new(), stages_of(shape).map(|stage| (stage, 0.0)).collect());
         Ok(Self { queue, kernels, arena, bytes, n_groups, started, times })
     }
 }
@@ -147,7 +152,7 @@ impl Device for OpenCl {
                 &[],
             )
         };
-        self.started.push((stage, started.map_err(failed(stage.name()))?));
+        self.started.push((stage, started.map_err(failed(stage))?));
         Ok(())
     }
 
@@ -172,13 +177,14 @@ impl Device for OpenCl {
         for (stage, kernel) in self.started.drain(..) {
             // A driver may know no times.
             if let (Ok(start), Ok(end)) = (kernel.profiling_command_start(), kernel.profiling_command_end()) {
-                self.times.add(stage, Duration::from_nanos(end.saturating_sub(start)).as_secs_f64());
+                let taken = Duration::from_nanos(end.saturating_sub(start));
+                add_seconds(&mut self.times, stage, taken.as_secs_f64());
             }
         }
         Ok(())
     }
 
     fn seconds(&self) -> Vec<(&'static str, f64)> {
-        self.times.by_name()
+        self.times.clone()
     }
 }

@@ -57,7 +57,7 @@ fn count(kernel: &str, n_crosses: usize) -> ExitCode {
     for i in 0..n_crosses.min(sampler.n_samples()) {
         let part = sampler.part(i);
         let count = part.count(kernel);
-        solutions += u128::from(part.weight()) * u128::from(count.solutions);
+        solutions += u128::from(part.weight) * u128::from(count.solutions);
         sum = sum.checked_add(count).expect("far below 2^64");
     }
     if n_crosses >= sampler.n_samples() {

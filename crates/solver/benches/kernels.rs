@@ -24,7 +24,7 @@ impl Task {
             let weighted: u128 = task
                 .parts
                 .iter()
-                .map(|part| u128::from(part.weight()) * u128::from(part.count(Kernel::Portable).solutions))
+                .map(|part| u128::from(part.weight) * u128::from(part.count(Kernel::Portable).solutions))
                 .sum();
             assert_eq!(Some(weighted), published(n).map(|counts| counts.solutions), "{name}");
         }

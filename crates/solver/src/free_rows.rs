@@ -11,7 +11,8 @@ use crate::board::{BoardSize, Square};
 pub(crate) struct FreeRows {
     rows: [FreeRow; BoardSize::MAX as usize],
     len: usize,
-    columns: u32,
+    /// The columns without a cross queen: as many as there are free rows.
+    pub(crate) columns: u32,
 }
 
 /// A row without a cross queen.
@@ -57,12 +58,6 @@ impl FreeRows {
     /// Returns the number of allowed squares in each row, top to bottom.
     pub(crate) fn allowed_counts(&self) -> Vec<u32> {
         self.as_slice().iter().map(|row| row.allowed.count_ones()).collect()
-    }
-
-    /// Returns the columns without a cross queen: as many as there are free rows.
-    #[must_use]
-    pub(crate) const fn columns(&self) -> u32 {
-        self.columns
     }
 
     #[must_use]
@@ -142,7 +137,7 @@ mod tests {
         for cross in crate::Cross::all(n) {
             let free = FreeRows::new(n, cross.queens());
             assert_eq!(free.len(), 9 - cross.queens().len());
-            assert_eq!(free.columns().count_ones() as usize, free.len());
+            assert_eq!(free.columns.count_ones() as usize, free.len());
             for pair in free.as_slice().windows(2) {
                 assert_eq!(pair[0].row + pair[0].step, pair[1].row);
             }

@@ -13,11 +13,11 @@ mod v128;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 
+use self::v128::V128;
 #[cfg(target_arch = "x86_64")]
 use self::{avx2::Avx2, avx512::Avx512};
 use crate::prefix::Prefixes;
 use crate::span::Count;
-use crate::v128::V128;
 
 /// A counting implementation, chosen once per process. All return the same solutions and the same nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -54,7 +54,6 @@ mod symmetric;
 mod symmetry;
 #[cfg(test)]
 mod tests;
-mod v128;
 mod work;
 
 pub use board::{BoardSize, InvalidBoardSize, Square};

@@ -1,12 +1,16 @@
 //! Samples of a board: parts that count in a fraction of a second, and rough sizes of all parts.
 
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
 use crate::board::{BoardSize, Square};
-use crate::halves::{HalvesSample, HalvesSampler};
+use crate::halves::HalvesSampler;
 use crate::kernel::Kernel;
 use crate::method::Method;
 use crate::part::halves_in_counting_order;
-use crate::search_sample::{CrossSample, CrossSampler};
+use crate::search_sample::CrossSampler;
 use crate::span::Count;
+use crate::subproblems::Subproblems;
 
 /// The parts of a board by one method, to draw samples from.
 #[derive(Clone, Debug)]
@@ -23,12 +27,18 @@ enum SamplerOf {
 
 /// A sample: the counted piece of one part.
 #[derive(Clone, Debug)]
-pub struct SampledPart(PartOf);
-
-#[derive(Clone, Debug)]
-enum PartOf {
-    Search(CrossSample),
-    Halves(HalvesSample),
+pub struct SampledPart {
+    /// The weight of the part.
+    pub weight: u8,
+    /// The factor from the sample's counts to the board's. For half boards the probability of each draw is known. So the
+    /// sums over all samples, each multiplied by this, estimate the board's without bias. Samples of the search only
+    /// give ratios, and this is 1.
+    pub stands_for: f64,
+    /// The queens whose completions the sample counts: the cross, and for large boards a prefix. Absent for half boards,
+    /// where not all completions count.
+    pub queens: Option<Vec<Square>>,
+    subproblems: Subproblems,
+    numbers: Range<u64>,
 }
 
 impl Sampler {
@@ -95,51 +105,28 @@ impl Sampler {
     /// If there is none.
     #[must_use]
     pub fn part(&self, number: usize) -> SampledPart {
-        SampledPart(match &self.of {
-            SamplerOf::Search(crosses) => PartOf::Search(crosses.part(number)),
-            SamplerOf::Halves(halves) => PartOf::Halves(halves.sample(number)),
-        })
+        match &self.of {
+            SamplerOf::Search(crosses) => {
+                let (weight, queens) = crosses.part(number);
+                // Without a row below them, the queens are one subproblem.
+                let subproblems = Subproblems::below(self.n, &queens, 0);
+                SampledPart { weight, stands_for: 1.0, queens: Some(queens), subproblems, numbers: 0..1 }
+            }
+            SamplerOf::Halves(halves) => {
+                let (part, numbers, stands_for) = halves.sample(number);
+                let (weight, subproblems) = (part.weight(), Subproblems::of_halves(part));
+                SampledPart { weight, stands_for, queens: None, subproblems, numbers }
+            }
+        }
     }
 }
 
 impl SampledPart {
-    /// Returns the weight of the part.
-    #[must_use]
-    pub const fn weight(&self) -> u8 {
-        match &self.0 {
-            PartOf::Search(cross) => cross.weight(),
-            PartOf::Halves(halves) => halves.weight(),
-        }
-    }
-
-    /// Returns the factor from the sample's counts to the board's. For half boards the probability of each draw is
-    /// known. So the sums over all samples, each multiplied by this, estimate the board's without bias. Samples of the
-    /// search only give ratios, and this is 1.
-    #[must_use]
-    pub const fn stands_for(&self) -> f64 {
-        match &self.0 {
-            PartOf::Search(_) => 1.0,
-            PartOf::Halves(halves) => halves.stands_for(),
-        }
-    }
-
-    /// Returns the queens whose completions the sample counts: the cross, and for large boards a prefix. Absent for
-    /// half boards, where not all completions count.
-    #[must_use]
-    pub fn queens(&self) -> Option<&[Square]> {
-        match &self.0 {
-            PartOf::Search(cross) => Some(cross.queens()),
-            PartOf::Halves(_) => None,
-        }
-    }
-
     /// Counts the sample.
     #[must_use]
     pub fn count(&self, kernel: Kernel) -> Count {
-        match &self.0 {
-            PartOf::Search(cross) => cross.count(kernel),
-            PartOf::Halves(halves) => halves.count(kernel),
-        }
+        let never = AtomicBool::new(false);
+        self.subproblems.clone().count(self.numbers.clone(), kernel, &never).unwrap_or_default()
     }
 }
 
@@ -150,7 +137,7 @@ mod tests {
     use crate::published::published;
 
     fn queens(part: &SampledPart) -> &[Square] {
-        part.queens().expect("it is of the search")
+        part.queens.as_deref().expect("it is of the search")
     }
 
     fn sampler(n: u8) -> Sampler {
@@ -165,7 +152,7 @@ mod tests {
             assert!(sampler.samples_are_parts());
             let parts = (0..sampler.n_samples()).map(|number| sampler.part(number));
             let total: u128 = parts
-                .map(|part| u128::from(part.weight()) * u128::from(part.count(Kernel::best()).solutions))
+                .map(|part| u128::from(part.weight) * u128::from(part.count(Kernel::best()).solutions))
                 .sum();
             assert_eq!(Some(total), published(sampler.n).map(|counts| counts.solutions), "n = {n}");
         }
@@ -213,8 +200,8 @@ mod tests {
             let two = [part, part + n_parts].map(|number| {
                 let sample = sampler.part(number);
                 let count = sample.count(Kernel::best());
-                let solutions = f64::from(sample.weight()) * count.solutions as f64;
-                [solutions, count.work as f64].map(|value| value * sample.stands_for() * n_each as f64)
+                let solutions = f64::from(sample.weight) * count.solutions as f64;
+                [solutions, count.work as f64].map(|value| value * sample.stands_for * n_each as f64)
             });
             for i in 0..2 {
                 sums[i] += (two[0][i] + two[1][i]) / 2.0;
@@ -251,9 +238,7 @@ mod tests {
             assert!(sampler.samples_are_parts());
             let samples = (0..sampler.n_samples()).map(|number| sampler.part(number));
             let total: u128 = samples
-                .map(|sample| {
-                    u128::from(sample.weight()) * u128::from(sample.count(Kernel::best()).solutions)
-                })
+                .map(|sample| u128::from(sample.weight) * u128::from(sample.count(Kernel::best()).solutions))
                 .sum();
             assert_eq!(Some(total), published(sampler.n).map(|counts| counts.solutions), "n = {n}");
         }

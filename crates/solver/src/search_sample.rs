@@ -6,18 +6,13 @@
 //! parts were drawn by descents. Weighing each by the number of parts it stands for changes the nodes for each solution
 //! by less than a hundredth.
 
-use std::sync::atomic::AtomicBool;
-
 use crate::board::{BoardSize, Square};
 use crate::cross::Cross;
 use crate::free_rows::{FreeRows, RowState, bits};
-use crate::kernel::Kernel;
 use crate::part::crosses_in_counting_order;
 use crate::pruning::surviving;
 use crate::search_plan;
-use crate::span::Count;
 use crate::split_mix::SplitMix;
-use crate::subproblems::Subproblems;
 use crate::work;
 
 /// Rows placed below a cross to make a part, for each n: its completions are about 10^5 to 10^6 nodes. Vector kernels
@@ -35,14 +30,6 @@ const TRIES: usize = 1000;
 pub(crate) struct CrossSampler {
     n: BoardSize,
     crosses: Vec<Cross>,
-}
-
-/// The sampled part of one cross.
-#[derive(Clone, Debug)]
-pub(crate) struct CrossSample {
-    n: BoardSize,
-    weight: u8,
-    queens: Vec<Square>,
 }
 
 impl CrossSampler {
@@ -73,11 +60,11 @@ impl CrossSampler {
         nodes / f64::from(n_descents.max(1))
     }
 
-    /// Returns the sampled part of a cross, the same each time.
+    /// Returns the weight of a cross, and the queens of its sampled part, the same each time.
     ///
     /// # Panics
     /// If there is no cross of this number.
-    pub(crate) fn part(&self, number: usize) -> CrossSample {
+    pub(crate) fn part(&self, number: usize) -> (u8, Vec<Square>) {
         let mut queens = self.queens(number);
         let free = FreeRows::new(self.n, &queens);
         let mut random = SplitMix::new(stream(number, 1));
@@ -89,7 +76,7 @@ impl CrossSampler {
             }
         }
         queens.append(&mut prefix);
-        CrossSample { n: self.n, weight: self.crosses[number].weight(), queens }
+        (self.crosses[number].weight(), queens)
     }
 
     /// Returns the queens of a cross, on the image of its plan.
@@ -100,25 +87,6 @@ impl CrossSampler {
 
     fn part_depth(&self) -> usize {
         usize::from(PART_DEPTHS[usize::from(self.n.get())])
-    }
-}
-
-impl CrossSample {
-    /// Returns the weight of its cross.
-    pub(crate) const fn weight(&self) -> u8 {
-        self.weight
-    }
-
-    /// Returns the queens whose completions it counts: the cross, and for large boards a prefix.
-    pub(crate) fn queens(&self) -> &[Square] {
-        &self.queens
-    }
-
-    /// Counts the part.
-    pub(crate) fn count(&self, kernel: Kernel) -> Count {
-        let never = AtomicBool::new(false);
-        // Without a row below them, the queens are one subproblem.
-        Subproblems::below(self.n, &self.queens, 0).count(0..1, kernel, &never).unwrap_or_default()
     }
 }
 
@@ -136,7 +104,7 @@ fn random_prefix(free: &FreeRows, depth: usize, random: &mut SplitMix) -> Vec<Sq
     while let ([row, below @ ..], true) = (rows, queens.len() < depth) {
         let children = bits(state.free(row.allowed))
             .map(|queen| (queen, state.with(queen).down(row.step)))
-            .filter(|&(_, child)| surviving(below, free.columns(), child).is_some());
+            .filter(|&(_, child)| surviving(below, free.columns, child).is_some());
         let number = random.below(children.clone().count());
         let Some((queen, child)) = children.clone().nth(number) else { break };
         #[expect(clippy::cast_possible_truncation, reason = "the place of a bit in a word")]

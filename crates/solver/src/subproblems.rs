@@ -81,7 +81,7 @@ impl Subproblems {
     pub fn n_subproblems(&self) -> u64 {
         match &self.0 {
             Kind::Prefixes(prefixed) => Prefixes::count(&prefixed.free, prefixed.depth),
-            Kind::Halves(halves) => halves.part().n_subproblems(),
+            Kind::Halves(halves) => halves.part.n_subproblems(),
         }
     }
 
@@ -102,7 +102,7 @@ impl Subproblems {
                 prefixes.seek(number);
                 prefixes.queens()
             }
-            Kind::Halves(halves) => halves.part().queens(number),
+            Kind::Halves(halves) => halves.part.queens(number),
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn descent(free: &FreeRows, random: &mut SplitMix) -> f64 {
     {
         let children = bits(state.free(row.allowed))
             .map(|queen| state.with(queen).down(row.step))
-            .filter(|&child| surviving(below, free.columns(), child).is_some());
+            .filter(|&child| surviving(below, free.columns, child).is_some());
         let n_children = children.clone().count();
         let Some(child) = children.clone().nth(random.below(n_children)) else { break };
         product *= n_children as f64;

@@ -18,19 +18,11 @@ pub enum ExportError {
     #[error("there is no job {0}")]
     Unknown(JobId),
     /// The job is not done: only a finished job has a certificate.
-    #[error("job {job} is not done: a certificate is made of a job that is done")]
-    NotDone {
-        /// The job.
-        job: JobId,
-    },
-    /// The job is a second pass: the certificate of its first pass has both.
-    #[error("job {job} is the second pass of job {of}, whose certificate has both: export that")]
-    Second {
-        /// The job.
-        job: JobId,
-        /// The job whose second pass it is.
-        of: JobId,
-    },
+    #[error("job {0} is not done: a certificate is made of a job that is done")]
+    NotDone(JobId),
+    /// The first job is the second pass of the other, whose certificate has both.
+    #[error("job {0} is the second pass of job {1}, whose certificate has both: export that")]
+    Second(JobId, JobId),
     /// The target can't be created.
     #[error(transparent)]
     Target(#[from] NoNewFile),

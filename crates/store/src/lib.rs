@@ -16,4 +16,5 @@ pub mod sqlite;
 pub use self::archive::{Archive, Records, StoreCopy};
 pub use self::clock::unix_ms;
 pub use self::sql::audit::JobAudit;
+pub use self::sql::contributions::CountedBy;
 pub use self::sql::export::Exported;

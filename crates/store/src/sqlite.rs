@@ -6,7 +6,6 @@
 
 mod backup;
 mod certificate;
-mod counted_by;
 mod directory;
 pub(crate) mod history;
 mod open_files;
@@ -28,10 +27,11 @@ use queens_model::JobId;
 use queens_solver::Span;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use self::directory::{Directory, SqliteViews};
+use self::directory::{Directory, SqliteViews, open_to_read};
 use self::history::HistoryFile;
 use super::archive::{Archive, Records, StoreCopy};
 use super::history::History;
+use super::sql::contributions::{CountedBy, by_source};
 use super::sql::database::{Database, Views};
 use super::sql::fault::Fault;
 use super::sql::records::SqlRecords;
@@ -39,7 +39,6 @@ use super::sql::tables::Tables;
 
 pub use self::backup::{BackupError, Restoring, backup, restore};
 pub use self::certificate::{export_to, note_exported};
-pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};
 pub use self::history::HISTORY;
 pub use self::open_files::OpenFiles;
@@ -182,4 +181,17 @@ impl Archive for SqliteStore {
     fn history(&self) -> Option<Box<dyn History>> {
         self.keeps_history.then(|| Box::new(HistoryFile::of(self.directory.clone())) as Box<dyn History>)
     }
+}
+
+/// Sums the work of each source of a job's records in the data directory `dir`, most work first. Reads every record of
+/// the job, also while a coordinator uses the directory.
+///
+/// # Errors
+/// If the records can't be read or are invalid.
+pub fn counted_by(dir: &Path, job: JobId) -> Result<Vec<CountedBy>, StoreError> {
+    let file = dir.join(DATABASE);
+    let read = open_to_read(&file).and_then(|connection| by_source(&connection, job, None));
+    let mut all = read.map_err(|fault| fault.of_opening(dir))?;
+    all.sort_by(|a, b| (b.work, &a.source.name).cmp(&(a.work, &b.source.name)));
+    Ok(all)
 }

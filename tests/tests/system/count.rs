@@ -113,7 +113,6 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
         (&["count", "8", "--threads"], &["--threads"]),
         (&["count", "8", "--data-dir", ""], &["--data-dir"]),
         (&["count", "8", "--bogus"], &["'--bogus'"]),
-        (&["count", "8", "--no-progress=yes"], &["'yes'", "--no-progress"]),
         (&["count", "8", "9"], &["'9'"]),
         (&["count", "--threads", "2"], &["<N>"]),
         (&["bogus"], &["'bogus'"]),
@@ -271,10 +270,6 @@ fn a_progress_bar_is_drawn_on_terminals_unless_it_is_not_wanted() {
         return skipped("the progress bar, as there is no program 'script' to make a terminal");
     }
     check_bar(&[], "", true);
-    check_bar(&[("QUEENS_NO_PROGRESS", "0")], "", true);
-    check_bar(&[("QUEENS_NO_PROGRESS", "1")], "", false);
-    check_bar(&[], "--no-progress", false);
-    check_bar(&[("QUEENS_NO_PROGRESS", "0")], "--no-progress", false);
     check_bar(&[("QUEENS_PROGRESS", "plain")], "", false);
     check_bar(&[("QUEENS_PROGRESS", "none")], "--progress bar", true);
     check_bar(&[], "--progress none", false);

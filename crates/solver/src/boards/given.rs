@@ -62,14 +62,10 @@ impl Given {
     /// # Errors
     /// If one is not on the board.
     pub fn squares(&self, n: BoardSize) -> Result<Vec<Square>, InvalidGiven> {
-        let square = |queen: &Queen| {
-            let [row, column] = [queen.row, queen.column].map(|line| u8::try_from(line).unwrap_or(u8::MAX));
-            if row >= n.get() || column >= n.get() {
-                return Err(InvalidGiven::OffBoard(*queen, n.get().into()));
-            }
-            Ok(Square { row, column })
-        };
-        self.0.iter().map(square).collect()
+        self.check_on_board(n.get().into())?;
+        let line = |line| u8::try_from(line).unwrap_or(u8::MAX);
+        let square = |queen: &Queen| Square { row: line(queen.row), column: line(queen.column) };
+        Ok(self.0.iter().map(square).collect())
     }
 }
 

@@ -202,13 +202,7 @@ pub fn board(placement: &Placement, style: &Style<'_>) -> String {
     svg
 }
 
-/// Draws some or all queens of a board, with a look for each square.
-#[must_use]
-pub fn position(n: u32, queens: &[(Queen, Look)], scale: Scale) -> String {
-    marked_position(n, &[], queens, scale)
-}
-
-/// Does the same on a board with marked squares.
+/// Draws some or all queens of a board with marked squares, with a look for each square.
 #[must_use]
 pub fn marked_position(n: u32, marked: &[(Queen, Mark)], queens: &[(Queen, Look)], scale: Scale) -> String {
     let side = scale.board(n);

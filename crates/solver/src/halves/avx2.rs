@@ -12,7 +12,9 @@ mod words;
 use std::ops::Range;
 
 use crate::halves::lines::{Line, Words};
-use crate::halves::vectors::{Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors, impl_vectors};
+use crate::halves::vectors::{
+    Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors, impl_vectors, with_vectors,
+};
 
 /// Proof that this processor has the instructions.
 #[derive(Clone, Copy, Debug)]

@@ -17,8 +17,9 @@ pub(crate) type Columns = u32;
 /// A board with the queen of its middle row, if n is odd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Middle {
-    n: BoardSize,
-    queen: Option<u8>,
+    pub(crate) n: BoardSize,
+    /// The column of the middle row's queen; absent if n is even.
+    pub(crate) queen: Option<u8>,
 }
 
 impl Middle {
@@ -31,15 +32,6 @@ impl Middle {
             return vec![Self { n, queen: None }];
         }
         (1.min(center)..=center).map(|column| Self { n, queen: Some(column) }).collect()
-    }
-
-    pub(crate) const fn n(self) -> BoardSize {
-        self.n
-    }
-
-    /// Returns the column of the middle row's queen; absent if n is even.
-    pub(crate) const fn queen(self) -> Option<u8> {
-        self.queen
     }
 
     /// Returns the number of rows of a half board, which is also its number of queens and columns.

@@ -99,7 +99,7 @@ impl Descents {
 
 impl Descent {
     fn new(middle: Middle, half: Half, columns: Columns) -> Self {
-        let queen = middle.queen().map_or(0, |column| 1 << column);
+        let queen = middle.queen.map_or(0, |column| 1 << column);
         let (rising, falling) = (queen << 1, queen >> 1);
         Self { half, columns, rising, falling, near: 0, first: None, central: CentralRows::default() }
     }

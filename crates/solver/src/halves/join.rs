@@ -35,6 +35,7 @@
 //! the middle rows and central columns first (each choice makes its own lists). The module `avx512` has the cost of each
 //! loop, and its own failed attempts.
 
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::board::BoardSize;
@@ -103,7 +104,7 @@ impl<K: PartialEq, V: Default> Cached<K, V> {
 
 impl<V: Vectors> Join<V> {
     pub(crate) fn new(vectors: V, middle: Middle) -> Self {
-        Self::with_shape(vectors, middle, Shape::of(middle.n()))
+        Self::with_shape(vectors, middle, Shape::of(middle.n))
     }
 
     /// Makes a join with another shape than the board's. The counts do not depend on the shape.
@@ -122,35 +123,6 @@ impl<V: Vectors> Join<V> {
             next_level: Level::default(),
             work: Work::new(shape),
         }
-    }
-
-    /// Counts the pairs of a subproblem; `None` if it was stopped.
-    pub(crate) fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
-        let halves = match self.halves.take() {
-            Some(halves) if halves.set == subproblem.upper => halves,
-            _ => self.take(subproblem.upper, subproblem.lower),
-        };
-        let Given { lower_1, upper_1, lower_2 } = subproblem.given;
-        // A fixed queen in a column of the other half board leaves nothing to count.
-        let rank = |side: &Side, column: Option<u8>| match column {
-            Some(column) => side.rank(column).map(Some),
-            None => Some(None),
-        };
-        let ranks =
-            (rank(&halves.lower, lower_1), rank(&halves.upper, upper_1), rank(&halves.lower, lower_2));
-        self.work.joined = Joined::default();
-        let mut done = Some(());
-        if let (Some(lower_1), Some(upper_1), Some(lower_2)) = ranks {
-            let all = 0..halves.lower.n_rows();
-            for lower in all.filter(|&rank| lower_1.is_none_or(|asked| asked == rank)) {
-                done = self.count_below(&halves, lower, lower_2, upper_1, stop);
-                if done.is_none() {
-                    break;
-                }
-            }
-        }
-        self.halves = Some(halves);
-        done.map(|()| self.work.joined)
     }
 
     /// Makes the tails and data that all subproblems with these columns share.
@@ -250,13 +222,51 @@ impl<V: Vectors> Join<V> {
         }
         Some(())
     }
+}
 
-    pub(crate) const fn n(&self) -> BoardSize {
-        self.middle.n()
+/// A [`Join`] by any vectors.
+pub(crate) trait Joiner: Debug + Send + Sync {
+    fn n(&self) -> BoardSize;
+    /// Counts the pairs of a subproblem; `None` if it was stopped.
+    fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined>;
+    /// Returns the memory of its lists, in bytes.
+    fn memory(&self) -> usize;
+}
+
+impl<V: Vectors> Joiner for Join<V> {
+    fn n(&self) -> BoardSize {
+        self.middle.n
     }
 
-    /// Returns the memory of the lists, in bytes.
-    pub(crate) fn memory(&self) -> usize {
+    fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
+        let halves = match self.halves.take() {
+            Some(halves) if halves.set == subproblem.upper => halves,
+            _ => self.take(subproblem.upper, subproblem.lower),
+        };
+        let Given { lower_1, upper_1, lower_2 } = subproblem.given;
+        // A fixed queen in a column of the other half board leaves nothing to count.
+        let rank = |side: &Side, column: Option<u8>| match column {
+            Some(column) => side.rank(column).map(Some),
+            None => Some(None),
+        };
+        let ranks =
+            (rank(&halves.lower, lower_1), rank(&halves.upper, upper_1), rank(&halves.lower, lower_2));
+        self.work.joined = Joined::default();
+        let mut done = Some(());
+        if let (Some(lower_1), Some(upper_1), Some(lower_2)) = ranks {
+            let all = 0..halves.lower.n_rows();
+            for lower in all.filter(|&rank| lower_1.is_none_or(|asked| asked == rank)) {
+                done = self.count_below(&halves, lower, lower_2, upper_1, stop);
+                if done.is_none() {
+                    break;
+                }
+            }
+        }
+        self.halves = Some(halves);
+        done.map(|()| self.work.joined)
+    }
+
+    fn memory(&self) -> usize {
         self.found.memory()
             + self.upper_parts.memory()
             + self.lower_parts.value.memory()

@@ -142,7 +142,7 @@ impl Leaf {
         for (place, &rank) in (0..).zip(&self.ranks) {
             self.places[usize::from(rank)] = place;
         }
-        let column = |rank: u8| below.side.columns()[usize::from(rank)];
+        let column = |rank: u8| below.side.columns[usize::from(rank)];
         let is_apart = |a: u8, b: u8| column(a).abs_diff(column(b)) > 1;
         let of = |&a: &u8| {
             (0..).zip(&self.ranks).map(|(place, &b)| u16::from(is_apart(a, b)) << place).sum::<u16>()

@@ -81,7 +81,7 @@ impl Lower {
         self.groups.clear();
         self.nodes.clear();
         self.codes.clear();
-        self.width = 2 * usize::from(n_diagonals(side.middle().n()));
+        self.width = 2 * usize::from(n_diagonals(side.middle.n));
         self.n_planes = self.width + 1 + if split { ROWS_FROM } else { 0 };
         let begin = parts.heads.partition_point(|head| head.path.first(n_rows) < path);
         let heads = &parts.heads[begin..];

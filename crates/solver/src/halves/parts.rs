@@ -29,7 +29,8 @@ const N_DIGITS: [u8; BoardSize::MAX as usize + 1] = [
 /// number depends on n and part alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HalvesPart {
-    middle: Middle,
+    /// The board with the middle row's queen.
+    pub(crate) middle: Middle,
     known: Columns,
     upper: Columns,
 }
@@ -104,7 +105,7 @@ impl HalvesPart {
     /// Returns the column of the middle row's queen; absent if n is even.
     #[must_use]
     pub const fn middle_queen(&self) -> Option<u8> {
-        self.middle.queen()
+        self.middle.queen
     }
 
     /// Returns the known columns of the upper half board: bit `c` stands for column `c`.
@@ -135,7 +136,7 @@ impl HalvesPart {
     /// Returns the board's size.
     #[must_use]
     pub const fn n(&self) -> BoardSize {
-        self.middle.n()
+        self.middle.n
     }
 
     /// Returns the sets of columns of these subproblems, in order. Sets that hold nothing are left out, and so are numbers
@@ -160,11 +161,6 @@ impl HalvesPart {
     #[must_use]
     pub fn units(&self, pairs: u128) -> u64 {
         units(self.n(), pairs)
-    }
-
-    /// Returns the board with the middle row's queen.
-    pub(crate) const fn middle(&self) -> Middle {
-        self.middle
     }
 
     pub(crate) fn n_subproblems(&self) -> u64 {

@@ -47,10 +47,10 @@ impl Rows {
     fn new(side: &Side, head_rows: u8) -> Self {
         let mut queens = Box::new([[Queen::default(); 32]; MAX_ROWS + 1]);
         let mut free = [0; MAX_ROWS + 1];
-        let (middle, m) = (side.middle(), side.n_rows());
+        let (middle, m) = (side.middle, side.n_rows());
         for row in 1..=m {
-            for (rank, &column) in (0..).zip(side.columns()) {
-                if middle.queen().is_some_and(|queen| queen.abs_diff(column) == row) {
+            for (rank, &column) in (0..).zip(&side.columns) {
+                if middle.queen.is_some_and(|queen| queen.abs_diff(column) == row) {
                     continue;
                 }
                 free[usize::from(row)] |= 1 << column;
@@ -58,8 +58,7 @@ impl Rows {
                 // 0 to n - 2.
                 let (column_number, at) = (i32::from(column), i32::from(row) - i32::from(head_rows));
                 let diagonals = [(column_number + at - 1, 0), (column_number - at, 32)];
-                let meets =
-                    |&(diagonal, _): &(i32, i32)| (0..i32::from(middle.n().get())).contains(&diagonal);
+                let meets = |&(diagonal, _): &(i32, i32)| (0..i32::from(middle.n.get())).contains(&diagonal);
                 let attacks = diagonals.iter().filter(|diagonal| meets(diagonal));
                 let attacks = attacks.map(|(diagonal, first)| 1 << (first + diagonal)).sum();
                 let central = if middle.is_central(column) { u64::from(row) << FIRST_CENTRAL } else { 0 };
@@ -70,7 +69,7 @@ impl Rows {
                 queens[usize::from(row)][usize::from(column)] = queen;
             }
         }
-        let set = side.columns().iter().map(|column| 1 << column).sum();
+        let set = side.columns.iter().map(|column| 1 << column).sum();
         Self { queens, free, set }
     }
 
@@ -242,7 +241,7 @@ impl Parts {
     pub(crate) fn find_heads(&mut self, side: &Side, head_rows: u8, first: Option<u8>) {
         let Some(rows) = &mut self.rows else { return };
         let all = rows.free[1];
-        if let Some(column) = first.and_then(|rank| side.columns().get(usize::from(rank))) {
+        if let Some(column) = first.and_then(|rank| side.columns.get(usize::from(rank))) {
             rows.free[1] &= 1 << column;
         }
         let mut none = rows.none();

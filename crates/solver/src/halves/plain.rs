@@ -11,7 +11,9 @@ mod planes;
 use std::ops::Range;
 
 use crate::halves::lines::{Line, Words};
-use crate::halves::vectors::{Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors, impl_vectors};
+use crate::halves::vectors::{
+    Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors, impl_vectors, with_vectors,
+};
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use self::{lists::number, planes::transpose};

@@ -1,16 +1,12 @@
 //! Samples of the halves method: subproblems that are counted to estimate a board's time.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 use crate::board::BoardSize;
 use crate::halves::descent::Descents;
 use crate::halves::parts::HalvesPart;
 use crate::halves::spread::Spread;
-use crate::halves::subproblems::JoinedHalves;
 use crate::halves::unit::pairs_per_unit;
-use crate::kernel::Kernel;
-use crate::span::Count;
 use crate::split_mix::SplitMix;
 
 /// The largest n where samples are whole parts.
@@ -35,14 +31,6 @@ pub(crate) struct HalvesSampler {
     descents: Descents,
 }
 
-/// Subproblems of one part, each standing for `stands_for`.
-#[derive(Clone, Debug)]
-pub(crate) struct HalvesSample {
-    part: HalvesPart,
-    numbers: Range<u64>,
-    stands_for: f64,
-}
-
 impl HalvesSampler {
     pub(crate) fn new(n: BoardSize, parts: Vec<HalvesPart>) -> Self {
         Self { n, parts, spread: Spread::new(n), descents: Descents::new(n) }
@@ -64,19 +52,19 @@ impl HalvesSampler {
         let mut pairs = 0.0;
         for _ in 0..n_descents {
             let set = part.random_set(&mut random);
-            if part.middle().factor(set) > 0 {
-                pairs += self.descents.pairs(part.middle(), set, &mut random);
+            if part.middle.factor(set) > 0 {
+                pairs += self.descents.pairs(part.middle, set, &mut random);
             }
         }
         let mean = pairs / f64::from(n_descents.max(1));
         mean * part.n_sets() as f64 / pairs_per_unit(self.n) as f64 / self.n_samples_of_part() as f64
     }
 
-    /// Returns the sample with this number, the same each time.
-    pub(crate) fn sample(&self, number: usize) -> HalvesSample {
+    /// Returns the sample with this number, the same each time: subproblems of one part, and how many each stands for.
+    pub(crate) fn sample(&self, number: usize) -> (HalvesPart, Range<u64>, f64) {
         let part = self.parts[number % self.parts.len()];
         if self.samples_are_parts() {
-            return HalvesSample { part, numbers: 0..part.n_subproblems(), stands_for: 1.0 };
+            return (part, 0..part.n_subproblems(), 1.0);
         }
         let mut random = SplitMix::new(stream(number, 1));
         let (rank, n_sets) = self.draw(&part, &mut random);
@@ -84,7 +72,7 @@ impl HalvesSampler {
         let n_runs = part.n_given() / run;
         let from = rank * part.n_given() + below(&mut random, n_runs) * run;
         let stands_for = n_sets * n_runs as f64 / self.n_samples_of_part() as f64;
-        HalvesSample { part, numbers: from..from + run, stands_for }
+        (part, from..from + run, stands_for)
     }
 
     /// Draws the number of a set of columns, and returns how many sets it stands for.
@@ -94,7 +82,7 @@ impl HalvesSampler {
     /// whatever the quality of the spreads.
     fn draw(&self, part: &HalvesPart, random: &mut SplitMix) -> (u64, f64) {
         let candidates: [u64; N_CANDIDATES] = std::array::from_fn(|_| below(random, part.n_sets()));
-        let spreads = candidates.map(|rank| self.spread.of_set(part.middle(), part.set(rank)));
+        let spreads = candidates.map(|rank| self.spread.of_set(part.middle, part.set(rank)));
         let sum: f64 = spreads.iter().sum();
         let mut left = sum * (random.next() >> 32) as f64 / (1_u64 << 32) as f64;
         for (rank, spread) in candidates.into_iter().zip(spreads) {
@@ -109,21 +97,6 @@ impl HalvesSampler {
 
     const fn n_samples_of_part(&self) -> usize {
         if self.samples_are_parts() { 1 } else { N_SAMPLES }
-    }
-}
-
-impl HalvesSample {
-    pub(crate) const fn weight(&self) -> u8 {
-        self.part.weight()
-    }
-
-    pub(crate) const fn stands_for(&self) -> f64 {
-        self.stands_for
-    }
-
-    pub(crate) fn count(&self, kernel: Kernel) -> Count {
-        let never = AtomicBool::new(false);
-        JoinedHalves::new(self.part).count(self.numbers.clone(), kernel, &never).unwrap_or_default()
     }
 }
 

@@ -10,9 +10,10 @@ pub(crate) const MAX_ROWS: usize = 15;
 /// One half board with its columns. Each column has a *rank* among them.
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
-    middle: Middle,
+    /// The board with the queen of its middle row.
+    pub(crate) middle: Middle,
     /// In ascending order.
-    columns: Vec<u8>,
+    pub(crate) columns: Vec<u8>,
     footprints: [[Footprint; MAX_ROWS]; MAX_ROWS + 1],
     feet: [[(u8, u8); MAX_ROWS]; MAX_ROWS + 1],
 }
@@ -24,20 +25,11 @@ impl Side {
         let mut footprints = [[0; MAX_ROWS]; MAX_ROWS + 1];
         for (row, footprints) in (1..=middle.n_rows()).zip(&mut footprints[1..]) {
             for (column, of_queen) in columns.iter().zip(footprints) {
-                *of_queen = footprint(middle.n(), half, row, *column);
+                *of_queen = footprint(middle.n, half, row, *column);
             }
         }
         let feet = footprints.map(|row| row.map(two_planes));
         Self { middle, columns, footprints, feet }
-    }
-
-    /// Returns the board with the queen of its middle row.
-    pub(crate) const fn middle(&self) -> Middle {
-        self.middle
-    }
-
-    pub(crate) fn columns(&self) -> &[u8] {
-        &self.columns
     }
 
     /// Returns the rank of a column.

@@ -62,7 +62,7 @@ pub(crate) fn count(
             pairs += joined.1;
         }
     }
-    Some(Count { solutions: u64::from(factor) * solutions, work: units(middle.n(), pairs) })
+    Some(Count { solutions: u64::from(factor) * solutions, work: units(middle.n, pairs) })
 }
 
 /// Returns the weighted number of fitting pairs of two groups, and the pairs that are their work
@@ -146,7 +146,7 @@ impl Wanted {
         };
         for column in members(self.columns & !placed.columns) {
             let bit = 1 << column;
-            let by_middle = self.middle.queen().is_some_and(|queen| queen.abs_diff(column) == row);
+            let by_middle = self.middle.queen.is_some_and(|queen| queen.abs_diff(column) == row);
             if (placed.rising | placed.falling) & bit != 0
                 || by_middle
                 || given.is_some_and(|given| given != column)
@@ -157,7 +157,7 @@ impl Wanted {
                 columns: placed.columns | 1 << column,
                 rising: (placed.rising | bit) << 1,
                 falling: (placed.falling | bit) >> 1,
-                footprint: placed.footprint | footprint(self.middle.n(), self.half, row, column),
+                footprint: placed.footprint | footprint(self.middle.n, self.half, row, column),
                 ..placed
             };
             if self.middle.is_central(column) {
@@ -196,13 +196,13 @@ impl Group {
 
     /// Returns the footprint of the queen in the first row.
     fn nearest(&self, middle: Middle, half: Half) -> Footprint {
-        self.first.map_or(0, |column| footprint(middle.n(), half, 1, column))
+        self.first.map_or(0, |column| footprint(middle.n, half, 1, column))
     }
 
     /// Returns the footprint of the queens in the first two rows.
     fn near(&self, middle: Middle, half: Half) -> Footprint {
         let queen =
-            |row, column: Option<u8>| column.map_or(0, |column| footprint(middle.n(), half, row, column));
+            |row, column: Option<u8>| column.map_or(0, |column| footprint(middle.n, half, row, column));
         queen(1, self.first) | queen(2, self.second)
     }
 }

@@ -37,7 +37,7 @@ impl Spread {
         let n_sets = part.n_sets();
         let n_looked_at = n_sets.min(N_SETS);
         let sets = (0..n_looked_at).map(|i| part.set(i * n_sets / n_looked_at));
-        let sum: f64 = sets.map(|upper| self.of_set(part.middle(), upper)).sum();
+        let sum: f64 = sets.map(|upper| self.of_set(part.middle, upper)).sum();
         sum * n_sets as f64 / n_looked_at as f64
     }
 
@@ -64,11 +64,11 @@ impl Spread {
 /// from the centre, the fewer pairs have weight. If one half board has both central columns (n even), smaller boards
 /// have fewer.
 fn of_center(middle: Middle, upper: Columns) -> f64 {
-    match middle.queen() {
+    match middle.queen {
         Some(column) if middle.is_left() => (f64::from(column) / f64::from(middle.n_rows())).sqrt(),
         Some(_) => 0.85,
         None if members(upper).filter(|&column| middle.is_central(column)).count() == 2 => {
-            0.52 + 0.01 * f64::from(middle.n().get())
+            0.52 + 0.01 * f64::from(middle.n.get())
         }
         None => 1.0,
     }

@@ -13,7 +13,7 @@ use crate::span::Count;
 /// The numbered subproblems of one part, with the lists of the last counted one.
 #[derive(Clone, Debug)]
 pub(crate) struct JoinedHalves {
-    part: HalvesPart,
+    pub(crate) part: HalvesPart,
     lists: Lists,
     vectored: Vectored,
 }
@@ -21,10 +21,6 @@ pub(crate) struct JoinedHalves {
 impl JoinedHalves {
     pub(crate) fn new(part: HalvesPart) -> Self {
         Self { part, lists: Lists::default(), vectored: Vectored::default() }
-    }
-
-    pub(crate) const fn part(&self) -> &HalvesPart {
-        &self.part
     }
 
     /// Counts the subproblems with these numbers. Numbers past the last hold nothing.
@@ -36,7 +32,7 @@ impl JoinedHalves {
     pub(crate) fn count(&mut self, numbers: Range<u64>, kernel: Kernel, stop: &AtomicBool) -> Option<Count> {
         let numbers = numbers.start..numbers.end.min(self.part.n_subproblems());
         let mut sum = Count::default();
-        let middle = self.part.middle();
+        let middle = self.part.middle;
         for number in numbers {
             if stop.load(Ordering::Relaxed) {
                 return None;
@@ -61,14 +57,14 @@ impl JoinedHalves {
         kernel: Kernel,
         stop: &AtomicBool,
     ) -> Option<Option<Count>> {
-        let middle = self.part.middle();
+        let middle = self.part.middle;
         if !self.vectored.serves(kernel, middle) {
             return None;
         }
         let joined = self.vectored.count(subproblem, stop);
         Some(joined.map(|joined| Count {
             solutions: u64::from(subproblem.factor) * joined.solutions,
-            work: units(middle.n(), joined.pairs),
+            work: units(middle.n, joined.pairs),
         }))
     }
 
@@ -78,7 +74,7 @@ impl JoinedHalves {
         let never = AtomicBool::new(false);
         let counts = numbers.map(|number| {
             let subproblem = self.part.subproblem(number);
-            specification::count(self.part.middle(), &subproblem, &mut self.lists, &never).unwrap_or_default()
+            specification::count(self.part.middle, &subproblem, &mut self.lists, &never).unwrap_or_default()
         });
         counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small counts"))
     }

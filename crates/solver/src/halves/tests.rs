@@ -60,7 +60,7 @@ fn solutions(n: u8) -> Vec<Vec<u8>> {
 fn cut(n: u8, solution: &[u8]) -> Option<(Middle, Columns, u64)> {
     let m = n / 2;
     let queen = (n % 2 == 1).then(|| solution[usize::from(m)]);
-    let middle = Middle::all(size(n)).into_iter().find(|middle| middle.queen() == queen)?;
+    let middle = Middle::all(size(n)).into_iter().find(|middle| middle.queen == queen)?;
     let above = || (1..=m).map(|row| (row, solution[usize::from(m - row)]));
     let below = || (1..=m).map(|row| (row, solution[usize::from(m + n % 2 + row - 1)]));
     let upper = above().map(|(_, column)| 1 << column).sum();
@@ -90,7 +90,7 @@ fn each_solution_is_counted_once() {
             transposed += u64::from(middle.weight()) * factor * times;
             plain += u64::from(middle.weight()) * factor;
             if factor > 0 {
-                *sets.entry((middle.queen(), upper)).or_default() += factor * times;
+                *sets.entry((middle.queen, upper)).or_default() += factor * times;
             }
         }
         // A middle row's queen in a corner column is counted only by the transposition.
@@ -104,7 +104,7 @@ fn each_solution_is_counted_once() {
                 let (lower, factor) = (middle.columns() & !upper, middle.factor(upper));
                 let subproblem = Subproblem { upper, lower, factor, given: Given::default() };
                 let count = specification::count(middle, &subproblem, &mut Lists::default(), &NEVER);
-                let expected = sets.get(&(middle.queen(), upper)).copied().unwrap_or(0);
+                let expected = sets.get(&(middle.queen, upper)).copied().unwrap_or(0);
                 assert_eq!(
                     count.map(|count| count.solutions),
                     Some(expected),
@@ -175,8 +175,8 @@ fn parts_partition_the_sets_of_columns() {
             for number in 0..part.n_subproblems() {
                 let Subproblem { upper, lower, factor, given } = part.subproblem(number);
                 assert_eq!(given, Given::default());
-                assert_eq!((upper | lower, upper & lower), (part.middle().columns(), 0));
-                assert_eq!(part.weight(), part.middle().weight());
+                assert_eq!((upper | lower, upper & lower), (part.middle.columns(), 0));
+                assert_eq!(part.weight(), part.middle.weight());
                 if factor > 0 {
                     *found.entry((part.middle_queen(), upper)).or_insert(0) += 1;
                 }
@@ -187,8 +187,7 @@ fn parts_partition_the_sets_of_columns() {
             Middle::all(size(n)).into_iter().flat_map(sets)
         };
         let canonical = all().filter(|(middle, upper)| middle.factor(*upper) > 0);
-        let expected: BTreeMap<_, _> =
-            canonical.map(|(middle, upper)| ((middle.queen(), upper), 1)).collect();
+        let expected: BTreeMap<_, _> = canonical.map(|(middle, upper)| ((middle.queen, upper), 1)).collect();
         assert_eq!(found, expected, "n = {n}");
     }
 }

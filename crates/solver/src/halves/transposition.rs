@@ -47,8 +47,8 @@ impl Distances {
 /// Returns δ, from the columns of the queens in the first rows above and below the middle.
 pub(crate) fn delta(middle: Middle, upper_1: Option<u8>, lower_1: Option<u8>) -> Distances {
     let distance = |column: Option<u8>| column.map_or(0, |column| middle.distance(column));
-    match middle.queen() {
-        Some(_) => Distances::of(0, distance(middle.queen())),
+    match middle.queen {
+        Some(_) => Distances::of(0, distance(middle.queen)),
         None => Distances::of(distance(upper_1), distance(lower_1)),
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn gamma(upper: CentralRows, lower: CentralRows) -> Distances {
 /// depends on the placement's central columns, for any placement of the other half board.
 pub(crate) fn is_promising(middle: Middle, half: CentralRows, delta: Distances) -> bool {
     let [first, second] = half.0.map(|row| if row == 0 { u8::MAX } else { row });
-    let best = if middle.queen().is_some() { Distances::of(0, first) } else { Distances::of(first, second) };
+    let best = if middle.queen.is_some() { Distances::of(0, first) } else { Distances::of(first, second) };
     best > delta
 }
 

@@ -23,8 +23,8 @@ pub(crate) enum Weighing {
 
 impl Weighing {
     pub(crate) fn new(upper: &Side) -> Self {
-        let middle = upper.middle();
-        match middle.queen() {
+        let middle = upper.middle;
+        match middle.queen {
             Some(queen) if middle.is_left() => Self::Middle(middle.distance(queen)),
             Some(_) => Self::Plain,
             None if upper.central().count() == 2 => Self::Upper,

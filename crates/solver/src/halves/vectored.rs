@@ -1,17 +1,13 @@
 //! Selects the code that joins a subproblem: the vectors that the kernel and the processor have.
 
-use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
 
-use crate::board::BoardSize;
 use crate::halves::columns::Middle;
-use crate::halves::join::Join;
-use crate::halves::memory::most_memory;
+use crate::halves::join::{Join, Joiner};
 use crate::halves::parts::Subproblem;
 use crate::halves::plain::Plain;
-use crate::halves::shape::Shape;
+use crate::halves::shape::{Shape, most_memory};
 use crate::halves::unit::Joined;
-use crate::halves::vectors::Vectors;
 #[cfg(target_arch = "x86_64")]
 use crate::halves::{avx2::Avx2, avx512::Avx512};
 use crate::kernel::Kernel;
@@ -19,30 +15,6 @@ use crate::kernel::Kernel;
 /// The fast join with the lists of the last subproblem, and the kernel that it is for.
 #[derive(Debug, Default)]
 pub(crate) struct Vectored(Option<(Kernel, Box<dyn Joiner>)>);
-
-/// A [`Join`] by any vectors.
-trait Joiner: Debug + Send + Sync {
-    fn n(&self) -> BoardSize;
-
-    fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined>;
-
-    /// Returns the memory of its lists, in bytes.
-    fn memory(&self) -> usize;
-}
-
-impl<V: Vectors + Debug + Send + Sync> Joiner for Join<V> {
-    fn n(&self) -> BoardSize {
-        self.n()
-    }
-
-    fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
-        self.count(subproblem, stop)
-    }
-
-    fn memory(&self) -> usize {
-        self.memory()
-    }
-}
 
 /// Clones without the lists.
 impl Clone for Vectored {
@@ -54,7 +26,7 @@ impl Clone for Vectored {
 impl Vectored {
     /// Prepares for a board; returns whether it has a fast join.
     pub(crate) fn serves(&mut self, kernel: Kernel, middle: Middle) -> bool {
-        if !Shape::is_for(middle.n()) {
+        if !Shape::is_for(middle.n) {
             return false;
         }
         if self.0.as_ref().is_none_or(|(of, _)| *of != kernel) {
@@ -99,10 +71,12 @@ fn joiner(kernel: Kernel, middle: Middle) -> Box<dyn Joiner> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BoardSize;
     use crate::halves::columns::members;
     use crate::halves::lines::Line;
     use crate::halves::parts::{Given, HalvesPart, parts_in_lexicographic_order};
     use crate::halves::spread::Spread;
+    use crate::halves::vectors::Vectors;
     use crate::halves::vectors::{LINES, Tables};
     use crate::split_mix::SplitMix;
 
@@ -115,12 +89,12 @@ mod tests {
             let part = parts[random.below(parts.len())];
             (part, random.below(usize::try_from(part.n_sets()).expect("64 bits")) as u64)
         });
-        let spread = |(part, rank): &(HalvesPart, u64)| spread.of_set(part.middle(), part.set(*rank));
+        let spread = |(part, rank): &(HalvesPart, u64)| spread.of_set(part.middle, part.set(*rank));
         let (part, rank) = sets.max_by(|a, b| spread(a).total_cmp(&spread(b))).expect("some");
         let subproblems = (0..part.n_given()).map(|given| part.subproblem(rank * part.n_given() + given));
         let mut filled = subproblems.filter(|subproblem| {
             let join = &mut Vectored::default();
-            join.serves(Kernel::best(), part.middle());
+            join.serves(Kernel::best(), part.middle);
             let counted = join.count(subproblem, &AtomicBool::new(false));
             subproblem.factor > 0 && counted.is_some_and(|joined| joined.pairs > 0)
         });
@@ -142,7 +116,7 @@ mod tests {
         let kernels = Kernel::ALL.into_iter().filter(|&kernel| kernel != Kernel::V128);
         for kernel in kernels.filter(|kernel| kernel.is_available()) {
             let mut vectored = Vectored::default();
-            assert!(vectored.serves(kernel, part.middle()));
+            assert!(vectored.serves(kernel, part.middle));
             assert_eq!(vectored.count(&subproblem, &now), None);
             let counted = vectored.count(&subproblem, &never);
             assert!(counted.is_some());
@@ -196,7 +170,7 @@ mod tests {
                 let part = parts[random.below(parts.len())];
                 let number = random.below(usize::try_from(part.n_subproblems()).expect("64 bits"));
                 let subproblem = part.subproblem(number as u64);
-                let middle = part.middle();
+                let middle = part.middle;
                 let expected = sum(&mut Join::new(vectors, middle), &subproblem, 0);
                 for (rows, keeps_upper, keeps_lower) in [
                     ((1, 1, 1, 3), true, true),

@@ -1,5 +1,6 @@
 //! The vector operations that the join needs, as a trait that each instruction set implements.
 
+use std::fmt::Debug;
 use std::ops::Range;
 
 use crate::halves::lines::{Line, Words};
@@ -95,7 +96,7 @@ pub(crate) struct Tables<'a> {
 }
 
 /// Vector operations of the join. Values of a type exist only where the processor has the instructions.
-pub(crate) trait Vectors: Copy {
+pub(crate) trait Vectors: Copy + Debug + Send + Sync {
     /// Appends the words of the placements that a head makes with a bucket's tails, a multiple of [`BUCKET`]. `shift`
     /// says that the head has a queen in a central column, so that the tail's is the second.
     fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words);
@@ -167,15 +168,8 @@ macro_rules! impl_vectors {
     ($proof:ty) => {
         impl Vectors for $proof {
             fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words) {
-                $crate::halves::vectors::with_vectors!(lists::join::<false>(
-                    bucket,
-                    head,
-                    shift,
-                    to,
-                    &mut Words::default()
-                ))
+                with_vectors!(lists::join::<false>(bucket, head, shift, to, &mut Words::default()))
             }
-
             fn join_ranked(
                 self,
                 bucket: Bucket<'_>,
@@ -184,11 +178,11 @@ macro_rules! impl_vectors {
                 to: &mut Words,
                 ranks: &mut Words,
             ) {
-                $crate::halves::vectors::with_vectors!(lists::join::<true>(bucket, head, shift, to, ranks))
+                with_vectors!(lists::join::<true>(bucket, head, shift, to, ranks))
             }
 
             fn filter(self, words: &[u64], mask: u64, to: &mut Words) {
-                $crate::halves::vectors::with_vectors!(lists::filter(words, mask, to))
+                with_vectors!(lists::filter(words, mask, to))
             }
 
             fn divide(
@@ -200,34 +194,34 @@ macro_rules! impl_vectors {
                 to: &mut Words,
                 to_equal: &mut Words,
             ) {
-                $crate::halves::vectors::with_vectors!(lists::divide(words, mask, main, equal, to, to_equal))
+                with_vectors!(lists::divide(words, mask, main, equal, to, to_equal))
             }
 
             fn transpose(self, words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize) {
-                $crate::halves::vectors::with_vectors!(planes::transpose(words, n_planes, planes, stride))
+                with_vectors!(planes::transpose(words, n_planes, planes, stride))
             }
 
             fn number(self, ranks: &mut [u64], fixed: &[u8], n_left: u8, keep: u64) {
-                $crate::halves::vectors::with_vectors!(lists::number(ranks, fixed, n_left, keep))
+                with_vectors!(lists::number(ranks, fixed, n_left, keep))
             }
 
             fn sift(self, sieve: Sieve<'_>, to: &mut Sifted) {
-                $crate::halves::vectors::with_vectors!(planes::sift(sieve, to))
+                with_vectors!(planes::sift(sieve, to))
             }
 
             fn count_sifted(self, sieve: Sieve<'_>) -> u64 {
-                $crate::halves::vectors::with_vectors!(planes::count_sifted(sieve))
+                with_vectors!(planes::count_sifted(sieve))
             }
 
             fn singles(self, planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &mut [Line]) {
-                $crate::halves::vectors::with_vectors!(planes::singles(planes, feet, n_lines, to))
+                with_vectors!(planes::singles(planes, feet, n_lines, to))
             }
 
             fn pairs(self, first: &[Line], second: &[Line], apart: &[u16], n_lines: usize, to: &mut [Line]) {
                 if n_lines == 1 {
-                    $crate::halves::vectors::with_vectors!(planes::pairs::<1>(first, second, apart, to))
+                    with_vectors!(planes::pairs::<1>(first, second, apart, to))
                 } else {
-                    $crate::halves::vectors::with_vectors!(planes::pairs::<LINES>(first, second, apart, to))
+                    with_vectors!(planes::pairs::<LINES>(first, second, apart, to))
                 }
             }
 
@@ -240,11 +234,9 @@ macro_rules! impl_vectors {
                 n_lines: usize,
             ) -> u64 {
                 if n_lines == 1 {
-                    $crate::halves::vectors::with_vectors!(planes::steps::<1>(tables, codes, numbers, top))
+                    with_vectors!(planes::steps::<1>(tables, codes, numbers, top))
                 } else {
-                    $crate::halves::vectors::with_vectors!(planes::steps::<LINES>(
-                        tables, codes, numbers, top
-                    ))
+                    with_vectors!(planes::steps::<LINES>(tables, codes, numbers, top))
                 }
             }
         }

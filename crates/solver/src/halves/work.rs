@@ -59,8 +59,8 @@ fn scale(n: BoardSize, parts: &[HalvesPart], spreads: &[f64]) -> f64 {
         ahead += spread / sum * f64::from(N_DESCENTS);
         while f64::from(n_descents) + 0.5 < ahead && *spread > 0.0 {
             let set = part.random_set(&mut random);
-            if part.middle().factor(set) > 0 {
-                pairs += descents.pairs(part.middle(), set, &mut random) * part.n_sets() as f64 / spread;
+            if part.middle.factor(set) > 0 {
+                pairs += descents.pairs(part.middle, set, &mut random) * part.n_sets() as f64 / spread;
             }
             n_descents += 1;
         }

@@ -81,7 +81,7 @@ pub(super) fn count<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIE
     for (i, level) in levels.iter_mut().enumerate() {
         *level = Level::new(&rows[i..]);
     }
-    let columns = prefixes.free_rows().columns();
+    let columns = prefixes.free_rows().columns;
     arrays.with_borrow_mut(|states| {
         // A stopped or panicked search leaves states behind, which the next one must not count.
         states.iter_mut().for_each(|states| states.len = 0);

@@ -26,7 +26,7 @@ const MOST_CHILDREN: usize = BoardSize::MAX as usize;
 pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
     let rows = prefixes.rows_below();
     let states = vec![States::EMPTY; rows.len()];
-    let columns = prefixes.free_rows().columns();
+    let columns = prefixes.free_rows().columns;
     let mut search = Search { rows, columns, states, stop, count: Count::default() };
     for _ in 0..n_subproblems {
         if stop.load(Ordering::Relaxed) {

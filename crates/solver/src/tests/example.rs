@@ -9,7 +9,7 @@ use crate::{BoardSize, Count, Cross, Kernel};
 
 /// See [`Kernel::count`](super::Kernel::count).
 pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
-    let mut search = Search { columns: prefixes.free_rows().columns(), stop, count: Count::default() };
+    let mut search = Search { columns: prefixes.free_rows().columns, stop, count: Count::default() };
     for _ in 0..n_subproblems {
         let Some(prefix) = prefixes.next() else { break };
         search.go_on(prefixes.rows_below(), prefix)?;

@@ -184,7 +184,7 @@ proptest! {
         let prefixes = Prefixes::new(&free, depth);
         let mut expected = Count::default();
         for prefix in prefixes.clone() {
-            count_plainly(prefixes.rows_below(), free.columns(), prefix, &mut expected);
+            count_plainly(prefixes.rows_below(), free.columns, prefix, &mut expected);
         }
         prop_assert_eq!(count(Kernel::Portable, &free, depth, 0, u64::MAX), expected);
     }

@@ -16,7 +16,6 @@ const OTHER_STATE: &str = "QN002";
 /// Returns the fault of an error.
 pub(super) fn fault(error: tokio_postgres::Error) -> Fault {
     match error.code() {
-        Some(&SqlState::FOREIGN_KEY_VIOLATION) => Fault::Unrelated(in_full(&error)),
         Some(state) if state.code() == FENCED => {
             Fault::Fenced(format!("another coordinator leads: {}", in_full(&error)))
         }

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use crate::sql::database::{Database, first};
 use crate::sql::fault::Fault;
-use crate::sql::read::cell;
 use rusqlite::types::Value;
 use tracing::{error, warn};
 
@@ -72,7 +71,7 @@ impl Leadership {
         let pages = contact.pages.clone().map_or(Value::Null, Value::from);
         let asked = Instant::now();
         let values = [contact.url.clone().into(), pages, millis(TERM), millis(LONGEST_TERM)];
-        let taken = || first(connection, take, &values, |row| cell::<i64>(row, "epoch", &"lease"));
+        let taken = || first(connection, take, &values, |row| row.get::<i64>("epoch", &"lease"));
         let epoch = connection.with_patience(TAKING, taken)?;
         let Some(epoch) = epoch else { return Ok(None) };
         let lease = LeaderLease::until(asked + TERM);
@@ -114,8 +113,8 @@ pub(super) fn leader(connection: &PgConnection) -> Result<Option<Contact>, Fault
     let sql = "SELECT holder, pages, (expires BETWEEN clock_timestamp() \
                AND clock_timestamp() + ?1::bigint * interval '1 millisecond')::int AS leads FROM lease";
     let found = first(connection, sql, &[millis(LONGEST_TERM)], |row| {
-        let contact = Contact { url: cell(row, "holder", &"lease")?, pages: cell(row, "pages", &"lease")? };
-        Ok((contact, cell::<bool>(row, "leads", &"lease")?))
+        let contact = Contact { url: row.get("holder", &"lease")?, pages: row.get("pages", &"lease")? };
+        Ok((contact, row.get::<bool>("leads", &"lease")?))
     })?;
     let (contact, leads) = found.ok_or_else(|| Fault::Damaged("its table 'lease' is empty".to_owned()))?;
     Ok(leads.then_some(contact))
@@ -148,7 +147,7 @@ fn renew(connection: &mut Option<PgConnection>, server: &Server, epoch: i64) -> 
                  WHERE at BETWEEN clock_timestamp() - ?3::bigint * interval '1 millisecond' \
                  AND clock_timestamp()) AS contacted";
     let values = [millis(TERM), epoch.into(), millis(HEEDED)];
-    first(connection, renew, &values, |row| Ok(cell::<i64>(row, "contacted", &"standby_contact")? > 0))
+    first(connection, renew, &values, |row| Ok(row.get::<i64>("contacted", &"standby_contact")? > 0))
 }
 
 /// Releases the lease, so that another coordinator can lead at once.

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use crate::sql::database::{Database, Row, Wants, first};
 use crate::sql::fault::Fault;
-use crate::sql::read::cell;
 use crate::sql::table::Table;
 use rusqlite::types::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -177,7 +176,7 @@ impl PgConnection {
                    FROM pg_stat_activity \
                    WHERE pid = ?1::bigint AND (extract(epoch FROM backend_start) * 1000000)::bigint = ?2";
         let values = [former.pid.into(), former.since.into()];
-        let ended = first(self, end, &values, |row| cell::<Option<bool>>(row, "ended", &"a process"))?;
+        let ended = first(self, end, &values, |row| row.get::<Option<bool>>("ended", &"a process"))?;
         match ended {
             None | Some(Some(true)) => Ok(()),
             Some(Some(false)) => Err(Fault::Lost("an earlier connection can't be ended".to_owned())),
@@ -290,7 +289,6 @@ impl PgConnection {
 
     /// Returns the one or two statements that write a batch.
     fn statements_of(&self, batch: Batch) -> Result<Vec<(String, Vec<Parameter>)>, Fault> {
-        let only_row = batch.only_row();
         let Batch { table, rows, removed } = batch;
         // Several rows are sent as arrays of the parameter types of one row.
         let types = self.prepare(table.put_sql())?.params().to_vec();
@@ -298,19 +296,24 @@ impl PgConnection {
             let array = |(number, ty): (usize, &Type)| format!("?{number}::{}[]", ty.name());
             (1..).zip(&types[..n]).map(array).collect::<Vec<_>>().join(", ")
         };
+        let columns = |columns: Vec<Vec<Value>>| columns.into_iter().map(Parameter::Column).collect();
         let mut statements = Vec::new();
         if !removed.is_empty() {
             let (key, arrays) = (table.columns[..table.n_key].join(", "), arrays(table.n_key));
             let sql = format!("DELETE FROM {} WHERE ({key}) IN (SELECT * FROM unnest({arrays}))", table.name);
-            statements.push((sql, removed));
+            statements.push((sql, columns(removed)));
         }
-        if let Some(row) = only_row {
+        if rows.first().is_some_and(|column| column.len() == 1) {
+            // A statement for one row is cheaper than arrays.
+            let row = rows.into_iter().flatten().map(Parameter::One).collect();
             statements.push((table.put_sql().to_owned(), row));
         } else if let (false, Some((into, rest))) = (rows.is_empty(), table.put_sql().split_once(" VALUES "))
         {
             let conflict = rest.find("ON CONFLICT").map_or("", |at| &rest[at..]);
-            statements
-                .push((format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len())), rows));
+            statements.push((
+                format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len())),
+                columns(rows),
+            ));
         }
         Ok(statements)
     }
@@ -371,7 +374,7 @@ impl Database for PgConnection {
     }
 
     fn remove(&self, table: &'static Table, key: Vec<Value>) -> Result<(), Fault> {
-        self.waiting.borrow_mut().remove(table, &key);
+        self.waiting.borrow_mut().remove(table, key);
         Ok(())
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::sql::database::first;
 use crate::sql::fault::Fault;
-use crate::sql::read::cell;
 use crate::sqlite::TABLES;
 use crate::sqlite::history::HISTORY_TABLES;
 
@@ -43,7 +42,7 @@ pub fn make_once(
 ) -> Result<(), Fault> {
     // Other encodings can't represent every worker name.
     let encoding = "SELECT pg_encoding_to_char(encoding)::text AS encoding FROM pg_database WHERE datname = current_database()";
-    let encoding = first(connection, encoding, &[], |row| cell::<String>(row, "encoding", &"pg_database"))?;
+    let encoding = first(connection, encoding, &[], |row| row.get::<String>("encoding", &"pg_database"))?;
     if let Some(other) = encoding.filter(|encoding| !["UTF8", "SQL_ASCII"].contains(&encoding.as_str())) {
         return Err(Fault::Unfit(format!(
             "its encoding is {other}, which has not all characters: make it by 'createdb --template=template0 \
@@ -79,6 +78,6 @@ pub fn version_in(connection: &PgConnection, table: &str) -> Result<Option<i64>,
         return Ok(None);
     }
     let sql = format!("SELECT version FROM queens.{table}");
-    let version = first(connection, &sql, &[], |row| cell::<i64>(row, "version", &table))?;
+    let version = first(connection, &sql, &[], |row| row.get::<i64>("version", &table))?;
     version.map(Some).ok_or_else(|| Fault::Damaged(format!("its table '{table}' is empty")))
 }

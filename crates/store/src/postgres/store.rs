@@ -8,7 +8,6 @@ use crate::history::History;
 use crate::seed;
 use crate::sql::database::{Database, Views, first};
 use crate::sql::fault::Fault;
-use crate::sql::read::cell;
 use crate::sql::records::SqlRecords;
 use crate::sql::tables::Tables;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
@@ -201,7 +200,7 @@ impl Views for PostgresViews {
 
 /// Returns the number of the tables' present state.
 fn state(connection: &PgConnection) -> Result<i64, Fault> {
-    let number = first(connection, "SELECT number FROM state", &[], |row| cell(row, "number", &"state"))?;
+    let number = first(connection, "SELECT number FROM state", &[], |row| row.get("number", &"state"))?;
     number.ok_or_else(|| Fault::Damaged("its table 'state' is empty".to_owned()))
 }
 

@@ -45,9 +45,7 @@ impl StoreLocation {
             Self::Directory(dir) => sqlite::audit(dir),
             Self::Server(server) => {
                 let views = PostgresViews { server: server.clone() };
-                let audited = views.view().and_then(|view| {
-                    audit_all(&*view, &|job, pass| recomputed_plan(job.n, job.method, pass))
-                });
+                let audited = views.view().and_then(|view| audit_all(&*view, &recomputed_plan));
                 audited.map_err(|fault| fault.of_opening(views.place()))
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::Value;
+use rusqlite::types::{FromSql, FromSqlResult, Value};
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
@@ -27,53 +27,27 @@ const ORDER: [&str; 15] = [
     "name",
 ];
 
-/// A column of a key.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum KeyPart {
-    Nothing,
-    Integer(i64),
-    Text(String),
-}
-
 /// Buffered writes: the last change of each row.
 #[derive(Debug, Default)]
-pub(super) struct WriteBuffer(BTreeMap<RowKey, (&'static Table, Option<Vec<Value>>)>);
+pub(super) struct WriteBuffer(BTreeMap<RowKey, Change>);
 
-/// The rank of a row's table, and the row's key.
-type RowKey = (usize, Vec<KeyPart>);
+/// The rank of a row's table, and the columns of the row's key, each a number or a text.
+type RowKey = (usize, Vec<(i64, String)>);
 
-/// Rows to be written to a table, and keys to be removed from it.
+#[derive(Debug)]
+struct Change {
+    table: &'static Table,
+    /// The row, or the key of a removed one.
+    values: Vec<Value>,
+    is_removed: bool,
+}
+
+/// Rows to be written to a table, and keys to be removed from it, both by columns.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) table: &'static Table,
-    /// The columns of the written rows.
-    pub(super) rows: Vec<Parameter>,
-    /// The columns of the removed keys.
-    pub(super) removed: Vec<Parameter>,
-}
-
-impl Batch {
-    /// Returns the written row if it is the only one: a statement for one row is cheaper than arrays.
-    pub(super) fn only_row(&self) -> Option<Vec<Parameter>> {
-        let only = |column: &Parameter| {
-            Some(Parameter::One(match column {
-                Parameter::Integers(all) => match all[..] {
-                    [integer] => integer.into(),
-                    _ => return None,
-                },
-                Parameter::Texts(all) => match &all[..] {
-                    [text] => text.clone().into(),
-                    _ => return None,
-                },
-                Parameter::Blobs(all) => match &all[..] {
-                    [bytes] => bytes.clone().into(),
-                    _ => return None,
-                },
-                Parameter::One(_) => return None,
-            }))
-        };
-        self.rows.iter().map(only).collect::<Option<Vec<_>>>().filter(|row| !row.is_empty())
-    }
+    pub(super) rows: Vec<Vec<Value>>,
+    pub(super) removed: Vec<Vec<Value>>,
 }
 
 impl WriteBuffer {
@@ -81,97 +55,50 @@ impl WriteBuffer {
         self.0.len()
     }
 
-    pub(super) fn put(&mut self, table: &'static Table, row: Vec<Value>) {
-        self.0.insert(place(table, &row), (table, Some(row)));
+    pub(super) fn put(&mut self, table: &'static Table, values: Vec<Value>) {
+        self.0.insert(place(table, &values), Change { table, values, is_removed: false });
     }
 
-    pub(super) fn remove(&mut self, table: &'static Table, key: &[Value]) {
-        self.0.insert(place(table, key), (table, None));
+    pub(super) fn remove(&mut self, table: &'static Table, values: Vec<Value>) {
+        self.0.insert(place(table, &values), Change { table, values, is_removed: true });
     }
 
     /// Takes all rows, as one batch for each table.
     pub(super) fn take(&mut self) -> Vec<Batch> {
-        let mut batches: Vec<(usize, Batch)> = Vec::new();
-        for ((rank, key), (table, row)) in std::mem::take(&mut self.0) {
-            if batches.last().is_none_or(|(last, _)| *last != rank) {
-                batches.push((rank, Batch { table, rows: Vec::new(), removed: Vec::new() }));
+        let mut batches: Vec<Batch> = Vec::new();
+        for Change { table, values, is_removed } in std::mem::take(&mut self.0).into_values() {
+            if batches.last().is_none_or(|batch| batch.table.name != table.name) {
+                batches.push(Batch { table, rows: Vec::new(), removed: Vec::new() });
             }
-            let Some((_, batch)) = batches.last_mut() else { continue };
-            match row {
-                Some(row) => add(&mut batch.rows, row),
-                None => add(&mut batch.removed, key.into_iter().map(Value::from).collect()),
-            }
+            let Some(batch) = batches.last_mut() else { continue };
+            let columns = if is_removed { &mut batch.removed } else { &mut batch.rows };
+            columns.resize_with(values.len(), Vec::new);
+            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
         }
-        batches.into_iter().map(|(_, batch)| batch).collect()
+        batches
     }
 }
 
 fn place(table: &Table, values: &[Value]) -> RowKey {
     let rank = ORDER.iter().position(|name| *name == table.name).unwrap_or(ORDER.len());
-    (rank, values[..table.n_key].iter().map(KeyPart::from).collect())
-}
-
-/// Appends a row to columns.
-fn add(columns: &mut Vec<Parameter>, row: Vec<Value>) {
-    columns.resize_with(row.len(), || Parameter::Integers(Vec::new()));
-    for (column, value) in columns.iter_mut().zip(row) {
-        column.push(value);
-    }
-}
-
-impl From<&Value> for KeyPart {
-    fn from(value: &Value) -> Self {
-        match value {
-            Value::Integer(integer) => Self::Integer(*integer),
-            Value::Text(text) => Self::Text(text.clone()),
-            Value::Null | Value::Real(_) | Value::Blob(_) => Self::Nothing,
-        }
-    }
-}
-
-impl From<KeyPart> for Value {
-    fn from(part: KeyPart) -> Self {
-        match part {
-            KeyPart::Nothing => Self::Null,
-            KeyPart::Integer(integer) => Self::Integer(integer),
-            KeyPart::Text(text) => Self::Text(text),
-        }
-    }
+    let part = |value: &Value| match value {
+        Value::Integer(integer) => (*integer, String::new()),
+        Value::Text(text) => (0, text.clone()),
+        Value::Null | Value::Real(_) | Value::Blob(_) => Default::default(),
+    };
+    (rank, values[..table.n_key].iter().map(part).collect())
 }
 
 /// A value for the server, or a column of values. All columns are `BIGINT`, `TEXT` or `BYTEA`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Parameter {
     One(Value),
-    Integers(Vec<Option<i64>>),
-    Texts(Vec<Option<String>>),
-    Blobs(Vec<Option<Vec<u8>>>),
+    Column(Vec<Value>),
 }
 
-impl Parameter {
-    /// Appends a value to a column. A column begins as one of integers, and changes its type at the first text or
-    /// bytes: before these, it has only nulls.
-    fn push(&mut self, value: Value) {
-        match (&mut *self, value) {
-            (Self::Integers(all), Value::Integer(integer)) => all.push(Some(integer)),
-            (Self::Integers(all), Value::Text(text)) => {
-                let mut texts = vec![None; all.len()];
-                texts.push(Some(text));
-                *self = Self::Texts(texts);
-            }
-            (Self::Integers(all), Value::Blob(bytes)) => {
-                let mut blobs = vec![None; all.len()];
-                blobs.push(Some(bytes));
-                *self = Self::Blobs(blobs);
-            }
-            (Self::Texts(all), Value::Text(text)) => all.push(Some(text)),
-            (Self::Blobs(all), Value::Blob(bytes)) => all.push(Some(bytes)),
-            (Self::Integers(all), _) => all.push(None),
-            (Self::Texts(all), _) => all.push(None),
-            (Self::Blobs(all), _) => all.push(None),
-            (Self::One(_), _) => {}
-        }
-    }
+/// Returns a column of one type, which may have nulls.
+fn column<T: FromSql>(values: &[Value]) -> FromSqlResult<Vec<Option<T>>> {
+    values.iter().map(|value| FromSql::column_result(value.into())).collect()
 }
 
 impl ToSql for Parameter {
@@ -186,11 +113,9 @@ impl ToSql for Parameter {
             Self::One(Value::Text(text)) => text.to_sql_checked(ty, out),
             Self::One(Value::Blob(bytes)) => bytes.to_sql_checked(ty, out),
             Self::One(Value::Real(_)) => Err("no column takes this".into()),
-            Self::Integers(all) if *ty == Type::TEXT_ARRAY => vec![None::<&str>; all.len()].to_sql(ty, out),
-            Self::Integers(all) if *ty == Type::BYTEA_ARRAY => vec![None::<&[u8]>; all.len()].to_sql(ty, out),
-            Self::Blobs(all) => all.to_sql_checked(ty, out),
-            Self::Integers(all) => all.to_sql_checked(ty, out),
-            Self::Texts(all) => all.to_sql_checked(ty, out),
+            Self::Column(values) if *ty == Type::TEXT_ARRAY => column::<String>(values)?.to_sql(ty, out),
+            Self::Column(values) if *ty == Type::BYTEA_ARRAY => column::<Vec<u8>>(values)?.to_sql(ty, out),
+            Self::Column(values) => column::<i64>(values)?.to_sql_checked(ty, out),
         }
     }
 
@@ -214,7 +139,7 @@ mod tests {
         waiting.put(&COVERAGE_RANGE, range(0, 10));
         waiting.put(&SOURCE, vec![1.into(), "anna".to_owned().into(), Value::Null]);
         waiting.put(&COVERAGE_RANGE, range(20, 30));
-        waiting.remove(&COVERAGE_RANGE, &[1, 2, 20].map(Value::Integer));
+        waiting.remove(&COVERAGE_RANGE, [1, 2, 20].map(Value::Integer).to_vec());
         waiting.put(&COVERAGE_RANGE, range(0, 30));
         assert_eq!(waiting.len(), 3);
         let batches = waiting.take();
@@ -222,23 +147,19 @@ mod tests {
             batches.iter().map(|batch| batch.table.name).collect::<Vec<_>>(),
             ["source", "coverage_range"]
         );
-        let one = |number| Parameter::Integers(vec![Some(number)]);
+        let one = |number| vec![Value::Integer(number)];
         assert_eq!(batches[1].rows, [1, 2, 0, 30, 0].map(one));
         assert_eq!(batches[1].removed, [1, 2, 20].map(one));
-        assert_eq!(batches[0].rows[1], Parameter::Texts(vec![Some("anna".to_owned())]));
-        let row = [Value::Integer(1), Value::Text("anna".to_owned()), Value::Null].map(Parameter::One);
-        assert_eq!(batches[0].only_row().as_deref(), Some(&row[..]));
-        assert_eq!(Batch { table: &SOURCE, rows: vec![], removed: vec![] }.only_row(), None);
+        assert_eq!(batches[0].rows[1], [Value::Text("anna".to_owned())]);
         assert_eq!(waiting.len(), 0);
     }
 
     #[test]
-    fn a_column_is_of_what_comes_first_in_it() {
-        let mut column = Parameter::Integers(Vec::new());
-        column.push(Value::Null);
-        column.push(Value::Blob(vec![7]));
-        column.push(Value::Null);
-        assert_eq!(column, Parameter::Blobs(vec![None, Some(vec![7]), None]));
+    fn a_column_has_one_type_and_nulls() {
+        let mut out = BytesMut::new();
+        let blobs = Parameter::Column(vec![Value::Null, Value::Blob(vec![7]), Value::Null]);
+        assert!(blobs.to_sql(&Type::BYTEA_ARRAY, &mut out).is_ok());
+        assert!(blobs.to_sql(&Type::INT8_ARRAY, &mut out).is_err());
     }
 
     #[test]

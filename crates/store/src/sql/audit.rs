@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 
 use queens_ledger::store::{Coverage, JobEntry, Phase, StoredJob};
 use queens_model::{JobId, Share};
-use queens_solver::{BoardSize, Choice, Method, Pass, Plan, published};
+use queens_solver::{Choice, Method, Pass, Plan, published};
 use tracing::info;
 
 use super::database::Database;
@@ -55,15 +55,14 @@ impl JobAudit {
     }
 }
 
-/// Makes the plan again for boards of size `n`, by this method and for this pass, independently of the store. Takes as
-/// long as planning a job.
-pub(crate) fn recomputed_plan(n: BoardSize, method: Method, pass: Pass) -> Option<Plan> {
-    if n.get() >= SLOWLY_PLANNED {
-        info!(%n, "making the plan again, which may take minutes");
+/// Makes the plan of a job again, for this pass, independently of the store. Takes as long as planning a job.
+pub(crate) fn recomputed_plan(job: &JobEntry, pass: Pass) -> Option<Plan> {
+    if job.n.get() >= SLOWLY_PLANNED {
+        info!(n = %job.n, "making the plan again, which may take minutes");
     }
     let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let make = if pass == Pass::First { Plan::new } else { Plan::second };
-    make(n, method, threads, &AtomicBool::new(false))
+    make(job.n, job.method, threads, &AtomicBool::new(false))
 }
 
 /// The board size from which planning is slow enough to log.

@@ -10,22 +10,27 @@ use queens_model::{Contribution, JobId, Name};
 use super::database::Database;
 use super::digest::{Board, RECORD};
 use super::fault::Fault;
-use super::read::{self, JobColumns, cell, integer, sql_integer};
+use super::read::{self, JobColumns, integer, sql_integer};
 
-/// The sums over the records of one source.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sum {
-    pub(crate) n_records: u64,
-    pub(crate) work: u128,
-    pub(crate) time_us: u64,
+/// The contribution of one source to a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedBy {
+    /// The worker, its build, kernel and party.
+    pub source: Source,
+    /// The number of its records.
+    pub n_records: u64,
+    /// Their work.
+    pub work: u128,
+    /// The time of its threads, summed.
+    pub core_time: Duration,
 }
 
-/// Returns the sums over each source's records of a job, or of one of its parts. Reads and verifies all of them.
+/// Returns the contribution of each source to a job, or to one of its parts, in no order. Reads and verifies all records.
 pub(crate) fn by_source(
     database: &dyn Database,
     job: JobId,
     part: Option<u32>,
-) -> Result<Vec<(Source, Sum)>, Fault> {
+) -> Result<Vec<CountedBy>, Fault> {
     // Summed here: a database would first sort all records by source, and SQLite rejects sums over 2^63.
     let Some(JobColumns { row: job_row, .. }) = read::one_job(database, job)? else {
         return Ok(Vec::new());
@@ -33,18 +38,22 @@ pub(crate) fn by_source(
     let board = Board::of(&job_row);
     let place = format!("records of job {job}");
     let (first, last) = part.map_or((0, u32::MAX), |part| (part, part));
-    let mut sums: HashMap<i64, Sum> = HashMap::new();
+    let mut sums: HashMap<i64, (u64, u128, u64)> = HashMap::new();
     let rest = "WHERE job = ?1 AND part BETWEEN ?2 AND ?3";
     let values = [sql_integer("job", job.0)?.into(), first.into(), last.into()];
     read::select(database, &RECORD, rest, &values, |row| -> Result<(), Fault> {
         RECORD.verify(row, Some(board), &place)?;
-        let sum = sums.entry(cell(row, "source", &place)?).or_default();
-        sum.n_records += 1;
-        sum.work += u128::from(integer::<u64>(row, "work", &place)?);
-        sum.time_us = sum.time_us.saturating_add(integer(row, "duration_us", &place)?);
+        let (n_records, work, time_us) = sums.entry(row.get("source", &place)?).or_default();
+        *n_records += 1;
+        *work += u128::from(integer::<u64>(row, "work", &place)?);
+        *time_us = time_us.saturating_add(integer(row, "duration_us", &place)?);
         Ok(())
     })?;
-    sums.into_iter().map(|(source, sum)| Ok((read::source(database, source)?, sum))).collect()
+    let counted = |(source, (n_records, work, time_us)): (i64, (u64, u128, u64))| {
+        let (source, core_time) = (read::source(database, source)?, Duration::from_micros(time_us));
+        Ok(CountedBy { source, n_records, work, core_time })
+    };
+    sums.into_iter().map(counted).collect()
 }
 
 /// Returns the contributions of each worker and kernel to a job, or to one of its parts, most work first.
@@ -53,22 +62,18 @@ pub(crate) fn contributions(
     job: JobId,
     part: Option<u32>,
 ) -> Result<Vec<Contribution>, Fault> {
-    let mut named: BTreeMap<(Name, Name), Sum> = BTreeMap::new();
-    for (Source { name: worker, kernel, .. }, found) in by_source(database, job, part)? {
+    let mut named: BTreeMap<(Name, Name), Contribution> = BTreeMap::new();
+    for CountedBy { source, n_records, work, core_time } in by_source(database, job, part)? {
+        let Source { name: worker, kernel, .. } = source;
         // One worker may have counted with several versions of its program.
-        let sum = named.entry((worker, kernel)).or_default();
-        sum.n_records += found.n_records;
-        sum.work += found.work;
-        sum.time_us = sum.time_us.saturating_add(found.time_us);
+        let key = (worker.clone(), kernel.clone());
+        let time = Duration::ZERO;
+        let sum = named.entry(key).or_insert(Contribution { worker, kernel, n_spans: 0, work: 0, time });
+        sum.n_spans += n_records;
+        sum.work += work;
+        sum.time = sum.time.saturating_add(core_time);
     }
-    let contribution = |((worker, kernel), sum): ((Name, Name), Sum)| Contribution {
-        worker,
-        kernel,
-        n_spans: sum.n_records,
-        work: sum.work,
-        time: Duration::from_micros(sum.time_us),
-    };
-    let mut contributions: Vec<Contribution> = named.into_iter().map(contribution).collect();
+    let mut contributions: Vec<Contribution> = named.into_values().collect();
     // The sort is stable: equal contributions stay in the order of their names.
     contributions.sort_by_key(|it| Reverse(it.work));
     Ok(contributions)

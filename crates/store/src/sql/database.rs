@@ -7,7 +7,7 @@ use std::fmt::{Debug, Display};
 
 use queens_ledger::store::StoreName;
 use rusqlite::types::{FromSql, Value, ValueRef};
-use rusqlite::{CachedStatement, Connection, ffi, params_from_iter};
+use rusqlite::{CachedStatement, Connection, params_from_iter};
 
 use super::fault::Fault;
 use super::table::Table;
@@ -116,14 +116,7 @@ impl Database for Connection {
     }
 
     fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault> {
-        match self.prepare_cached(sql)?.execute(params_from_iter(parameters)) {
-            Err(rusqlite::Error::SqliteFailure(error, _))
-                if error.extended_code == ffi::SQLITE_CONSTRAINT_FOREIGNKEY =>
-            {
-                Err(Fault::Unrelated("a row of another table is missing, or needs this one".to_owned()))
-            }
-            changed => Ok(changed.map(drop)?),
-        }
+        Ok(self.prepare_cached(sql)?.execute(params_from_iter(parameters)).map(drop)?)
     }
 }
 

@@ -13,7 +13,7 @@ use rusqlite::types::Value;
 use super::database::{Database, Row, collect};
 use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
 use super::fault::Fault;
-use super::read::{self, cell, count, integer, span, sql_integer};
+use super::read::{self, count, integer, span, sql_integer};
 use super::table::Table;
 
 /// A span's part and its first subproblem.
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
             let sql = "SELECT DISTINCT source FROM record WHERE job = ?1 AND part = ?2";
             let values = [sql_integer("job", job.0)?.into(), part.into()];
             let sources: Vec<i64> =
-                collect(self.database, sql, &values, |row| cell::<i64>(row, "source", &"record"))?;
+                collect(self.database, sql, &values, |row| row.get::<i64>("source", &"record"))?;
             let party = |source| Ok::<_, Fault>(self.source(source)?.party);
             let parties = sources.into_iter().map(party).collect::<Result<_, _>>()?;
             *before = Before { part: Some((job, part)), parties };
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
             let duration = Duration::from_micros(integer(row, "duration_us", &place)?);
             let lease = LeaseId(integer(row, "lease", &place)?);
             let record = move |[source]: [Arc<Source>; 1]| Record { span, count, duration, lease, source };
-            Ok(([cell(row, "source", &place)?], record))
+            Ok(([row.get("source", &place)?], record))
         })
     }
 
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
             let at_ms = integer(row, "at_ms", &place)?;
             let second =
                 move |[source]: [Arc<Source>; 1]| SecondCount { span, count, duration, source, at_ms };
-            Ok(([cell(row, "source", &place)?], second))
+            Ok(([row.get("source", &place)?], second))
         })?;
         Ok(by_key(found, |second| second.span))
     }
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
                 lost,
                 lost_source,
             };
-            Ok(([cell(row, "source", &place)?, cell(row, "lost_source", &place)?], verdict))
+            Ok(([row.get("source", &place)?, row.get("lost_source", &place)?], verdict))
         })
     }
 

@@ -10,24 +10,12 @@ use queens_solver::{Plan, half_turn, published, quarter_turn};
 
 use super::audit::other_decomposition;
 use super::database::{Database, Views, first};
-use super::export_body::{Body, Counters, DoneJob, Unwritten};
+use super::export_body::{Body, Counters, DoneJob, Failed};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
 use super::verdicts;
 use crate::certificate::ExportError;
 use crate::clock::unix_ms;
-
-/// Why a job can't be exported.
-enum QueryError {
-    Refused(ExportError),
-    Fault(Fault),
-}
-
-impl From<Fault> for QueryError {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
-    }
-}
 
 /// The size and the result of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,49 +37,51 @@ pub(crate) fn export(
     program: &Name,
     out: impl Write,
 ) -> Result<Exported, ExportError> {
-    let of_store = |fault: Fault| ExportError::Store(fault.of_opening(views.place()));
-    let told = |untold: QueryError| match untold {
-        QueryError::Refused(error) => error,
-        QueryError::Fault(fault) => of_store(fault),
-    };
-    let view = views.view().map_err(of_store)?;
-    let database = &*view;
+    let view = views.view().map_err(Failed::from);
+    view.and_then(|view| write(&*view, key, job, program, out)).map_err(|failed| match failed {
+        Failed::Fault(fault) => ExportError::Store(fault.of_opening(views.place())),
+        Failed::Export(error) => error,
+    })
+}
+
+fn write(
+    database: &dyn Database,
+    key: &Key,
+    job: JobId,
+    program: &Name,
+    out: impl Write,
+) -> Result<Exported, Failed> {
     // A missing row of any job may belong to a second pass.
-    read::check_jobs(database).map_err(of_store)?;
-    let job = done_job(database, job).map_err(told)?;
-    if let Some(of) = job.stored.entry.terms.second_of {
-        return Err(ExportError::Second { job: job.stored.entry.id, of });
+    read::check_jobs(database)?;
+    let mut passes = vec![done_job(database, job)?];
+    if let Some(of) = passes[0].stored.entry.terms.second_of {
+        return Err(ExportError::Second(job, of).into());
     }
-    let second = second_pass(database, job.stored.entry.id).map_err(of_store)?;
-    let second = second.map(|id| done_job(database, id)).transpose();
-    let passes = [Some(job), second.map_err(told)?];
-    let passes: Vec<DoneJob> = passes.into_iter().flatten().collect();
+    if let Some(second) = second_pass(database, job)? {
+        passes.push(done_job(database, second)?);
+    }
     let ids: Vec<JobId> = passes.iter().map(|pass| pass.stored.entry.id).collect();
-    let seed = passes.first().map_or(0, |first| first.stored.entry.terms.seed);
-    let counters = Counters::of(database, &ids, seed).map_err(of_store)?;
+    let counters = Counters::of(database, &ids, passes[0].stored.entry.terms.seed)?;
     let mut writer = Writer::begin(out, header(&passes, program, key)?)?;
     for counter in counters.all() {
         writer.entry(&counter)?;
     }
     let mut totals = Vec::new();
     for (number, pass) in (1..).zip(&passes) {
-        let body = Body { database, pass, number, counters: &counters };
-        totals.push(body.write(&mut writer).map_err(|unwritten| match unwritten {
-            Unwritten::Fault(fault) => of_store(fault),
-            Unwritten::Io(error) => error.into(),
-        })?);
+        totals.push(Body { database, pass, number, counters: &counters }.write(&mut writer)?);
     }
-    writer.finish(totals.clone(), key)?.flush()?;
     let n_records = totals.iter().map(|total| total.n_records).sum();
-    Ok(Exported { n_records, solutions: totals.first().map_or(0, |total| total.solutions) })
+    let solutions = totals[0].solutions;
+    writer.finish(totals, key)?.flush()?;
+    Ok(Exported { n_records, solutions })
 }
 
 /// Reads a finished job and its plan.
-fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, QueryError> {
-    let stored = read::stored_job(database, id)?.ok_or(QueryError::Refused(ExportError::Unknown(id)))?;
+fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, Failed> {
+    let stored = read::stored_job(database, id)?.ok_or(ExportError::Unknown(id))?;
     let (entry, choices) = (&stored.entry, stored.choices.as_ref());
     let Some(choices) = choices.filter(|_| entry.phase == Phase::Done) else {
-        return Err(QueryError::Refused(ExportError::NotDone { job: id }));
+        return Err(ExportError::NotDone(id).into());
     };
     if entry.decomposition != entry.method.decomposition() {
         return Err(other_decomposition(id, entry.method, entry.decomposition).into());
@@ -108,9 +98,8 @@ pub(crate) fn second_pass(database: &dyn Database, of: JobId) -> Result<Option<J
     first(database, sql, &[sql_integer("job", of.0)?.into()], |row| Ok(JobId(integer(row, "id", &"a job")?)))
 }
 
-fn header(passes: &[DoneJob], program: &Name, key: &Key) -> Result<Header, ExportError> {
-    let none = || ExportError::Unwritable(io::Error::other("there is no pass"));
-    let DoneJob { stored, plan } = passes.first().ok_or_else(none)?;
+fn header(passes: &[DoneJob], program: &Name, key: &Key) -> io::Result<Header> {
+    let DoneJob { stored, plan } = &passes[0];
     let job = &stored.entry;
     let n_parts = u32::try_from(plan.parts().len()).map_err(io::Error::other)?;
     let never = AtomicBool::new(false);

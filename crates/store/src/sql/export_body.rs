@@ -1,7 +1,7 @@
 //! Writes the body of a certificate: all records of a job, with their recounts and verdicts.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 use queens_certificate::{Counted, Counter, CrossSum, Entry, PartyDigest, Total, Verdict, Writer};
 use queens_ledger::store::{Coverage, Source, StoredJob};
@@ -11,9 +11,10 @@ use queens_solver::{Plan, Span};
 use super::database::{Database, Row, collect};
 use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
 use super::fault::Fault;
-use super::read::{self, cell, count, integer, span, sql_integer};
+use super::read::{self, count, integer, span, sql_integer};
 use super::table::Table;
 use super::tally::Tally;
+use crate::certificate::ExportError;
 
 /// A finished job and its plan.
 pub(crate) struct DoneJob {
@@ -21,17 +22,22 @@ pub(crate) struct DoneJob {
     pub(crate) plan: Plan,
 }
 
-/// Why writing a body failed.
-pub(crate) enum Unwritten {
+/// Why an export failed, before the name of the store is known.
+pub(crate) enum Failed {
     /// The database can't be read.
     Fault(Fault),
-    /// The certificate can't be written.
-    Io(io::Error),
+    Export(ExportError),
 }
 
-impl<F: Into<Fault>> From<F> for Unwritten {
-    fn from(fault: F) -> Self {
-        Self::Fault(fault.into())
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl<E: Into<ExportError>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::Export(error.into())
     }
 }
 
@@ -49,7 +55,7 @@ impl Counters {
         for (job, (table, column)) in jobs.iter().flat_map(|job| SOURCES.map(|source| (job, source))) {
             let sql = format!("SELECT DISTINCT {column} AS source FROM {} WHERE job = ?1", table.name);
             let found: Vec<i64> = collect(database, &sql, &[sql_integer("job", job.0)?.into()], |row| {
-                cell::<i64>(row, "source", &table)
+                row.get::<i64>("source", &table)
             })?;
             used.extend(found);
         }
@@ -70,7 +76,7 @@ impl Counters {
     }
 
     fn get(&self, row: &Row<'_>, column: &str, place: &str) -> Result<(u32, PartyDigest), Fault> {
-        let source: i64 = cell(row, column, &place)?;
+        let source: i64 = row.get(column, &place)?;
         let found = self.0.get(&source).map(|(number, counter)| (*number, counter.party));
         found.ok_or_else(|| Fault::Damaged(format!("{place}: there is no source {source}")))
     }
@@ -97,7 +103,7 @@ struct OtherCount {
 
 impl Body<'_> {
     /// Writes the pass and returns its total.
-    pub(crate) fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<Total, Unwritten> {
+    pub(crate) fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<Total, Failed> {
         let DoneJob { stored, plan } = self.pass;
         let parts = stored.entry.terms.part_range;
         let mut total = Total::default();
@@ -122,7 +128,7 @@ impl Body<'_> {
                 // The digests of the job's rows cover its identity, so they belong to no other job.
                 identity: self.board().identity,
             };
-            writer.entry(&Entry::Cross(sum)).map_err(Unwritten::Io)?;
+            writer.entry(&Entry::Cross(sum))?;
             let found = self.records(writer, number)?;
             let place = format!("job {}, part {number}", stored.entry.id);
             found.compare(claimed).map_err(|reason| Fault::Damaged(format!("{place}: {reason}")))?;
@@ -139,14 +145,14 @@ impl Body<'_> {
     }
 
     /// Writes the records of a part and returns their sums.
-    fn records<W: Write>(&self, writer: &mut Writer<W>, part: u32) -> Result<Tally, Unwritten> {
+    fn records<W: Write>(&self, writer: &mut Writer<W>, part: u32) -> Result<Tally, Failed> {
         let mut again = self.other_counts(&SECOND_COUNT, "party", part)?;
         let mut verdicts = self.other_counts(&VERDICT, "number", part)?;
         let mut tally = Tally::default();
         let place = self.place(&RECORD, part);
         let rest = "WHERE job = ?1 AND part = ?2 ORDER BY first";
         let values = [self.job()?.into(), part.into()];
-        read::select(self.database, &RECORD, rest, &values, |row| -> Result<(), Unwritten> {
+        read::select(self.database, &RECORD, rest, &values, |row| -> Result<(), Failed> {
             RECORD.verify(row, Some(self.board()), &place)?;
             let (counted, party) = self.counted(row, &place)?;
             let span = counted.span;
@@ -154,7 +160,7 @@ impl Body<'_> {
             tally.sum.recorded.insert(span.from()..span.to());
             tally.sum.solutions += u128::from(counted.count.solutions);
             tally.sum.work += u128::from(counted.count.work);
-            writer.entry(&Entry::Record(counted)).map_err(Unwritten::Io)?;
+            writer.entry(&Entry::Record(counted))?;
             // A recount may be of a record that has grown since, or by the party whose count replaced the record.
             let about =
                 |other_counts: &mut OtherCounts| other_counts.remove(&span.from()).unwrap_or_default();
@@ -164,7 +170,7 @@ impl Body<'_> {
             again.sort_by_key(|it| it.party);
             let verdicts = about(&mut verdicts).into_iter().filter(|it| it.span == span);
             for opinion in again.into_iter().chain(verdicts) {
-                writer.entry(&opinion.entry).map_err(Unwritten::Io)?;
+                writer.entry(&opinion.entry)?;
             }
             Ok(())
         })?;

@@ -27,8 +27,6 @@ pub enum Fault {
     Version(String),
     /// The data can't be written, here or anywhere.
     Impossible(String),
-    /// A foreign key is violated: a referenced row is missing, or a removed row is still referenced.
-    Unrelated(String),
     /// Another coordinator leads now, or the database is not in the state that this one left. Nothing was written.
     Fenced(String),
     /// The database can't be reached, or does not answer.
@@ -78,7 +76,6 @@ impl Fault {
             | Self::DamagedJob(_, reason)
             | Self::Version(reason)
             | Self::Impossible(reason)
-            | Self::Unrelated(reason)
             | Self::Fenced(reason)
             | Self::Lost(reason)
             | Self::Refused(reason)
@@ -89,7 +86,7 @@ impl Fault {
     /// Adds the place where the database failed, if the data there are to blame.
     pub(crate) fn at(self, place: impl Display) -> Self {
         match self {
-            Self::Sqlite(_) | Self::Server { .. } | Self::Unrelated(_) if !self.may_heal() => {
+            Self::Sqlite(_) | Self::Server { .. } if !self.may_heal() => {
                 Self::Damaged(format!("{place}: {}", self.reason()))
             }
             fault => fault,

@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use super::database::{Database, Row};
 use super::digest::{CURVE, EVENT, PARTY_DAY};
 use super::fault::Fault;
-use super::read::{self, cell, integer, parsed, sql_integer};
+use super::read::{self, integer, parsed, sql_integer};
 use super::table::Table;
 use crate::history::{Change, Curve, PartyDay, Past, Subject};
 
@@ -70,7 +70,7 @@ fn read_rows<T>(
 fn curve(row: &Row<'_>) -> Result<(Subject, Curve), Fault> {
     let place = "a curve";
     CURVE.verify(row, None, &place)?;
-    let points: Vec<u8> = cell(row, "points", &place)?;
+    let points: Vec<u8> = row.get("points", &place)?;
     let curve = Curve::parse(integer(row, "step_seconds", &place)?, &points);
     let curve = curve.ok_or_else(|| Fault::Damaged(format!("{place} has other points than a curve")))?;
     Ok((Subject::numbered(integer(row, "job", &place)?), curve))
@@ -88,15 +88,15 @@ fn put_curve(database: &dyn Database, subject: Subject, curve: &Curve) -> Result
 fn event(row: &Row<'_>) -> Result<Arc<Event>, Fault> {
     let place = "an event";
     EVENT.verify(row, None, &place)?;
-    let kind: String = cell(row, "kind", &place)?;
+    let kind: String = row.get("kind", &place)?;
     let known = EventKind::ALL.into_iter().find(|known| known.name() == kind);
-    let job: Option<i64> = cell(row, "job", &place)?;
+    let job: Option<i64> = row.get("job", &place)?;
     Ok(Arc::new(Event {
         number: integer(row, "number", &place)?,
         at_ms: integer(row, "at_ms", &place)?,
         kind: known.ok_or_else(|| Fault::Damaged(format!("{place} is of no kind that is known")))?,
         job: job.and_then(|job| u64::try_from(job).ok()).map(JobId),
-        text: cell(row, "text", &place)?,
+        text: row.get("text", &place)?,
     }))
 }
 

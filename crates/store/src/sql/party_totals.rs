@@ -9,7 +9,7 @@ use queens_solver::{Method, Plan};
 use super::database::{Database, for_each};
 use super::digest::{Board, RECORD, SECOND_COUNT};
 use super::fault::Fault;
-use super::read::{self, JobColumns, cell, integer, parsed, sql_integer};
+use super::read::{self, JobColumns, integer, parsed, sql_integer};
 
 /// The records whose count a recount of the same span has, each once for each such recount. Without the sources: SQLite
 /// might begin with them and read all records for each, which took a whole core at a thousand sources.
@@ -50,14 +50,14 @@ pub(crate) fn party_totals(database: &dyn Database, job: JobId) -> Result<Vec<(P
             record_time: Duration::from_micros(integer(row, "duration_us", &place)?),
             ..PartyTotals::default()
         };
-        sums.entry(cell(row, "source", &place)?).or_default().add(&record);
+        sums.entry(row.get("source", &place)?).or_default().add(&record);
         Ok(())
     })?;
     read::select(database, &SECOND_COUNT, "WHERE job = ?1", &[id.into()], |row| -> Result<(), Fault> {
         SECOND_COUNT.verify(row, Some(board), &place)?;
         let recount_time = Duration::from_micros(integer(row, "duration_us", &place)?);
         let recount = PartyTotals { n_recounts: 1, recount_time, ..PartyTotals::default() };
-        sums.entry(cell(row, "source", &place)?).or_default().add(&recount);
+        sums.entry(row.get("source", &place)?).or_default().add(&recount);
         Ok(())
     })?;
     let mut parties: HashMap<i64, Party> = HashMap::new();
@@ -70,7 +70,7 @@ pub(crate) fn party_totals(database: &dyn Database, job: JobId) -> Result<Vec<(P
     let mut last = None;
     for_each(database, CONFIRMED, &[id.into()], |row| -> Result<(), Fault> {
         let span: (u32, u64) = (integer(row, "part", &place)?, integer(row, "first", &place)?);
-        let (by, source): (Party, i64) = (parsed(row, "party", &place)?, cell(row, "source", &place)?);
+        let (by, source): (Party, i64) = (parsed(row, "party", &place)?, row.get("source", &place)?);
         let counter = parties.get(&source).filter(|counter| **counter != by);
         // Two parties may have confirmed the same record.
         if let Some(counter) = counter

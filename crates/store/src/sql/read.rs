@@ -7,11 +7,9 @@ use std::time::Duration;
 
 use queens_ledger::intervals::{Extent, Intervals};
 use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
-use queens_model::{
-    Arbiter, InvalidName, InvalidParty, JobId, JobIdentity, Name, PartRange, Party, Priority, Share, Terms,
-};
+use queens_model::{Arbiter, InvalidName, JobId, JobIdentity, Name, PartRange, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
-use rusqlite::types::{FromSql, Value, ValueRef};
+use rusqlite::types::{Value, ValueRef};
 
 use super::database::{Database, Row, collect, first, for_each};
 use super::digest::{
@@ -59,27 +57,20 @@ fn identities(database: &dyn Database) -> Result<BTreeMap<JobId, JobIdentity>, F
 pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Block, String>, Fault> {
     collect(database, &all(&BLOCKED_WORKER, ""), &[], |row| {
         let place = "a blocked worker";
-        let name: String = cell(row, "name", &place)?;
+        let name: String = row.get("name", &place)?;
         let place = format!("blocked worker '{}'", name.escape_debug());
         BLOCKED_WORKER.verify(row, None, &place)?;
-        let parsed =
-            name.parse().map_err(|error: InvalidName| Fault::Damaged(format!("{place}: {error}")))?;
-        let party: String = cell(row, "party", &place)?;
-        let party = Some(party).filter(|party| !party.is_empty());
-        let party = party.map(|text| party_of(&text, &place)).transpose()?;
-        Ok((Block { name: parsed, party }, cell(row, "reason", &place)?))
+        let name = name.parse().map_err(|error: InvalidName| Fault::Damaged(format!("{place}: {error}")))?;
+        let is_of_all = row.get::<String>("party", &place)?.is_empty();
+        let party = if is_of_all { None } else { Some(parsed(row, "party", &place)?) };
+        Ok((Block { name, party }, row.get("reason", &place)?))
     })
-}
-
-/// Parses a stored party.
-fn party_of(text: &str, place: &dyn Display) -> Result<Party, Fault> {
-    text.parse().map_err(|error: InvalidParty| Fault::Damaged(format!("{place}, its party: {error}")))
 }
 
 /// Returns the ids of all sources.
 pub(crate) fn sources(database: &dyn Database) -> Result<BTreeSet<i64>, Fault> {
     collect(database, &all(&SOURCE, ""), &[], |row| {
-        let id: i64 = cell(row, "id", &"a source")?;
+        let id: i64 = row.get("id", &"a source")?;
         SOURCE.verify(row, None, &format_args!("source {id}"))?;
         Ok(id)
     })
@@ -90,8 +81,8 @@ pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> 
     let place = format!("source {id}");
     let source = first(database, &all(&SOURCE, "WHERE id = ?1"), &[id.into()], |row| {
         SOURCE.verify(row, None, &place)?;
-        let name = |column| Ok::<_, Fault>(Name::of_any(&cell::<String>(row, column, &place)?));
-        let party = party_of(&cell::<String>(row, "party", &place)?, &place)?;
+        let name = |column| Ok::<_, Fault>(Name::of_any(&row.get::<String>(column, &place)?));
+        let party = parsed(row, "party", &place)?;
         Ok(Source { name: name("worker")?, build: name("build")?, kernel: name("kernel")?, party })
     })?;
     source.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))
@@ -181,7 +172,7 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
     JOB.verify(row, None, &place)?;
     let job = job_row(row, id, &place)?;
     let (n_parts, digest): (Option<i64>, Option<i64>) =
-        (cell(row, "n_parts", &place)?, cell(row, "plan_digest", &place)?);
+        (row.get("n_parts", &place)?, row.get("plan_digest", &place)?);
     if n_parts.is_some() != digest.is_some() {
         return Err(Fault::Damaged(format!("{place} has half a plan")));
     }
@@ -189,10 +180,10 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
 }
 
 fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
-    let n: i64 = cell(row, "n", &place)?;
+    let n: i64 = row.get("n", &place)?;
     let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
-    let phase: String = cell(row, "phase", &place)?;
-    let paused: i64 = cell(row, "paused", &place)?;
+    let phase: String = row.get("phase", &place)?;
+    let paused: i64 = row.get("paused", &place)?;
     let priority: i32 = integer(row, "priority", &place)?;
     let priority =
         Priority::try_from(priority).map_err(|error| Fault::Damaged(format!("{place}: {error}")))?;
@@ -207,8 +198,8 @@ fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
         priority,
         paused: paused != 0,
         created_ms: integer(row, "created_ms", &place)?,
-        started_ms: time(row, "started_ms", place)?,
-        finished_ms: time(row, "finished_ms", place)?,
+        started_ms: optional(row, "started_ms", place)?,
+        finished_ms: optional(row, "finished_ms", place)?,
         active: Duration::from_millis(integer(row, "active_ms", &place)?),
         n_verified: integer(row, "n_verified", &place)?,
         n_disputed: integer(row, "n_disputed", &place)?,
@@ -219,45 +210,36 @@ fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
 /// Reads the terms of a job.
 fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
     let wrong = |what: String| Fault::Damaged(format!("{place}: {what}"));
-    let bound = |column| -> Result<Option<u32>, Fault> {
-        let bound: Option<i64> = cell(row, column, &place)?;
-        let in_range =
-            |bound| u32::try_from(bound).map_err(|_| wrong(format!("{column} {bound} is out of range")));
-        bound.map(in_range).transpose()
-    };
-    let part_range = match (bound("parts_from")?, bound("parts_to")?) {
+    let part_range = match (optional(row, "parts_from", place)?, optional(row, "parts_to", place)?) {
         (None, None) => None,
         (Some(from), Some(to)) => Some(PartRange::new(from, to).map_err(|error| wrong(error.to_string()))?),
         _ => return Err(wrong("it has half a range of parts".to_owned())),
     };
-    let seed: String = cell(row, "seed", &place)?;
+    let seed: String = row.get("seed", &place)?;
     let is_seed = seed.len() == 32 && seed.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let number = u128::from_str_radix(&seed, 16).ok().filter(|_| is_seed);
     Ok(Terms {
         part_range,
         recount: Share::of_ppm(integer(row, "recount", &place)?).map_err(|error| wrong(error.to_string()))?,
         recount_by: arbiter(row, place)?,
-        second_of: time(row, "second_of", place)?.map(JobId),
+        second_of: optional(row, "second_of", place)?.map(JobId),
         seed: number.ok_or_else(|| wrong(format!("'{}' is no seed", seed.escape_debug())))?,
-        exported_ms: time(row, "exported_ms", place)?,
+        exported_ms: optional(row, "exported_ms", place)?,
     })
 }
 
 /// Reads the party that must recount the job, if one is named.
 fn arbiter(row: &Row<'_>, place: &str) -> Result<Option<Arbiter>, Fault> {
-    let party: Option<String> = cell(row, "recount_by", &place)?;
-    let invitation = time(row, "invitation", place)?;
-    let party = party.map(|party| party_of(&party, &place)).transpose()?;
+    let party: Option<String> = row.get("recount_by", &place)?;
+    let invitation = optional(row, "invitation", place)?;
+    let party = party.map(|_| parsed(row, "recount_by", &place)).transpose()?;
     Ok(party.map(|party| Arbiter { party, invitation }))
 }
 
 /// Reads a time or a number that may be unknown.
-fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> {
-    let time: Option<i64> = cell(row, column, &place)?;
-    let in_range = |time: i64| {
-        u64::try_from(time).map_err(|_| Fault::Damaged(format!("{place}: {column} {time} is out of range")))
-    };
-    time.map(in_range).transpose()
+fn optional<T: TryFrom<i64>>(row: &Row<'_>, column: &str, place: &str) -> Result<Option<T>, Fault> {
+    let found: Option<i64> = row.get(column, &place)?;
+    found.map(|_| integer(row, column, &place)).transpose()
 }
 
 /// Returns whether the result of a boolean query is true.
@@ -292,7 +274,7 @@ pub(crate) fn choices(database: &dyn Database, job: JobId, board: Board) -> Resu
     let rest = "WHERE job = ?1 ORDER BY number";
     select(database, &PLAN_PART, rest, &[sql_integer("job", job.0)?.into()], |row| {
         let place = format!("plan of job {job}, part {}", choices.len());
-        let number: i64 = cell(row, "number", &place)?;
+        let number: i64 = row.get("number", &place)?;
         if usize::try_from(number) != Ok(choices.len()) {
             return Err(Fault::Damaged(format!("{place} is missing, {number} comes next")));
         }
@@ -305,7 +287,7 @@ pub(crate) fn choices(database: &dyn Database, job: JobId, board: Board) -> Resu
 
 /// Reads a part of a plan from its row.
 pub(crate) fn choice(row: &Row<'_>, place: &str) -> Result<Choice, Fault> {
-    let image: i64 = cell(row, "image", &place)?;
+    let image: i64 = row.get("image", &place)?;
     let symmetry = u8::try_from(image).ok().and_then(Symmetry::from_index);
     Ok(Choice {
         image: symmetry.ok_or_else(|| Fault::Damaged(format!("{place}: there is no image {image}")))?,
@@ -336,7 +318,7 @@ fn coverage(
         let extent = Extent {
             n_ranges: integer(row, "n_ranges", &place)?,
             n_numbers: integer(row, "n_recorded", &place)?,
-            fingerprint: cell::<i64>(row, "fingerprint", &place)?.cast_unsigned(),
+            fingerprint: row.get::<i64>("fingerprint", &place)?.cast_unsigned(),
         };
         let found = recorded.extent();
         if found != extent {
@@ -392,7 +374,7 @@ fn ranges(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<(u32,
 fn check_owners(database: &dyn Database, table: &Table, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
     let sql = format!("SELECT job FROM {} WHERE job > ?1 ORDER BY job LIMIT 1", table.name);
     let mut last = i64::MIN;
-    while let Some(job) = first(database, &sql, &[last.into()], |row| cell::<i64>(row, "job", table))? {
+    while let Some(job) = first(database, &sql, &[last.into()], |row| row.get::<i64>("job", table))? {
         if !u64::try_from(job).is_ok_and(|job| jobs.contains(&JobId(job))) {
             return Err(Fault::Damaged(format!(
                 "table {} has rows of job {job}, which is not there",
@@ -411,7 +393,7 @@ pub fn sql_integer(what: &str, value: impl TryInto<i64> + Copy + Display) -> Res
 
 /// Reads an integer column of a smaller range.
 pub(crate) fn integer<T: TryFrom<i64>>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
-    let value: i64 = cell(row, column, place)?;
+    let value: i64 = row.get(column, place)?;
     T::try_from(value).map_err(|_| Fault::Damaged(format!("{place}: {column} {value} is out of range")))
 }
 
@@ -421,7 +403,7 @@ pub(crate) fn parsed<T: FromStr<Err: Display>>(
     column: &str,
     place: &dyn Display,
 ) -> Result<T, Fault> {
-    let text: String = cell(row, column, place)?;
+    let text: String = row.get(column, place)?;
     text.parse().map_err(|error| Fault::Damaged(format!("{place}: {column} '{text}': {error}")))
 }
 
@@ -439,12 +421,4 @@ pub(crate) fn span(row: &Row<'_>, place: &dyn Display) -> Result<Span, Fault> {
     let (first, until): (u64, u64) = (integer(row, "first", place)?, integer(row, "until", place)?);
     let part = integer(row, "part", place)?;
     Span::new(part, first, until).map_err(|_| Fault::Damaged(format!("{place}: {first}..{until} is empty")))
-}
-
-/// Reads a column of a row.
-///
-/// # Errors
-/// If it holds another type.
-pub fn cell<T: FromSql>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
-    row.get(column, place)
 }

@@ -21,27 +21,29 @@ pub struct Table {
 impl Table {
     /// Describes a table whose rows have a digest and belong to no job.
     pub const fn new(name: &'static str, columns: &'static [&'static str], n_key: usize) -> Self {
-        Self::of(name, columns, n_key, false, true)
+        Self {
+            name,
+            columns,
+            n_key,
+            is_of_job: false,
+            has_digest: true,
+            put: OnceLock::new(),
+            remove: OnceLock::new(),
+        }
     }
 
     /// Describes a table whose rows have a digest and belong to a job.
     pub const fn of_job(name: &'static str, columns: &'static [&'static str], n_key: usize) -> Self {
-        Self::of(name, columns, n_key, true, true)
+        let mut table = Self::new(name, columns, n_key);
+        table.is_of_job = true;
+        table
     }
 
     /// Describes a table whose rows have no digest and belong to no job.
     pub const fn without_digest(name: &'static str, columns: &'static [&'static str], n_key: usize) -> Self {
-        Self::of(name, columns, n_key, false, false)
-    }
-
-    const fn of(
-        name: &'static str,
-        columns: &'static [&'static str],
-        n_key: usize,
-        is_of_job: bool,
-        has_digest: bool,
-    ) -> Self {
-        Self { name, columns, n_key, is_of_job, has_digest, put: OnceLock::new(), remove: OnceLock::new() }
+        let mut table = Self::new(name, columns, n_key);
+        table.has_digest = false;
+        table
     }
 
     /// Returns SQL that writes a row: all columns, and the digest. With a digest, it replaces the row with the same

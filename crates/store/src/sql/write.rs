@@ -14,8 +14,7 @@ use super::digest::{
     SOURCE, VERDICT, plan_digest,
 };
 use super::fault::Fault;
-use super::read::{self, JobColumns, cell, sql_integer};
-use super::table::Table;
+use super::read::{self, JobColumns, sql_integer};
 
 /// A cache of existing rows. Clear it after each rollback, because its rows may be gone.
 #[derive(Debug, Default)]
@@ -154,8 +153,7 @@ fn plan(database: &dyn Database, cache: &mut WriteCache, id: JobId, choices: &[C
         PLAN_PART.put(database, Some(board), values)?;
     }
     let delete = "DELETE FROM plan_part WHERE job = ?1 AND number >= ?2";
-    let problem = || format!("job {id} has records of parts past the {n_parts} of its plan");
-    related(database.change(delete, &[job.into(), n_parts.into()]), problem)
+    database.change(delete, &[job.into(), n_parts.into()])
 }
 
 /// Updates the coverage of a part.
@@ -176,13 +174,13 @@ pub(crate) fn put_coverage(
         sql_integer("number of ranges", change.extent.n_ranges)?.into(),
         change.extent.fingerprint.cast_signed().into(),
     ];
-    put_related(&COVERAGE, database, board, values, || no_part(id, part))?;
+    COVERAGE.put(database, Some(board), values)?;
     for &(first, until) in &change.ranges {
         let first = sql_integer("subproblem", first)?;
         if let Some(until) = until {
             let until = sql_integer("subproblem", until)?;
             let values = vec![job.into(), part.into(), first.into(), until.into()];
-            put_related(&COVERAGE_RANGE, database, board, values, || no_part(id, part))?;
+            COVERAGE_RANGE.put(database, Some(board), values)?;
         } else {
             database.remove(&COVERAGE_RANGE, vec![job.into(), part.into(), first.into()])?;
         }
@@ -205,7 +203,7 @@ fn record(database: &dyn Database, cache: &mut WriteCache, job: JobId, record: &
         sql_integer("lease", record.lease.0)?.into(),
         source.into(),
     ];
-    put_related(&RECORD, database, board, values, || no_part(job, span.part()))
+    RECORD.put(database, Some(board), values)
 }
 
 fn second_count(
@@ -229,7 +227,7 @@ fn second_count(
         source.into(),
         sql_integer("time of a second count", counted.at_ms)?.into(),
     ];
-    put_related(&SECOND_COUNT, database, board, values, || no_part(job, span.part()))
+    SECOND_COUNT.put(database, Some(board), values)
 }
 
 fn verdict(
@@ -255,7 +253,7 @@ fn verdict(
         sql_integer("work", verdict.lost.work)?.into(),
         sources[1].into(),
     ];
-    put_related(&VERDICT, database, board, values, || no_part(job, span.part()))
+    VERDICT.put(database, Some(board), values)
 }
 
 fn source(database: &dyn Database, cache: &mut WriteCache, source: &Arc<Source>) -> Result<i64, Fault> {
@@ -268,7 +266,7 @@ fn source(database: &dyn Database, cache: &mut WriteCache, source: &Arc<Source>)
     let find = "SELECT id, worker, build, kernel, party, digest FROM source WHERE worker = ?1 AND build = ?2 AND \
                 kernel = ?3 AND party = ?4";
     let found = first(database, find, &texts, |row| {
-        let id: i64 = cell(row, "id", &"a source")?;
+        let id: i64 = row.get("id", &"a source")?;
         SOURCE.verify(row, None, &format_args!("source {id}"))?;
         Ok(id)
     })?;
@@ -276,7 +274,7 @@ fn source(database: &dyn Database, cache: &mut WriteCache, source: &Arc<Source>)
         id
     } else {
         let last = "SELECT max(id) AS last FROM source";
-        let last: Option<Option<i64>> = first(database, last, &[], |row| cell(row, "last", &"sources"))?;
+        let last: Option<Option<i64>> = first(database, last, &[], |row| row.get("last", &"sources"))?;
         let id = last.flatten().unwrap_or(0).checked_add(1);
         let id = id.ok_or_else(|| Fault::Damaged("a source has the largest number".to_owned()))?;
         SOURCE.put(database, None, [id.into()].into_iter().chain(texts).collect())?;
@@ -305,26 +303,4 @@ fn find_job(database: &dyn Database, cache: &mut WriteCache, id: JobId) -> Resul
 
 fn no_job(job: JobId) -> Fault {
     Fault::Damaged(format!("there is no job {job}"))
-}
-
-fn no_part(job: JobId, part: u32) -> String {
-    format!("job {job} has no part {part}")
-}
-
-fn put_related(
-    table: &'static Table,
-    database: &dyn Database,
-    board: Board,
-    values: Vec<Value>,
-    problem: impl Fn() -> String,
-) -> Result<(), Fault> {
-    related(table.put(database, Some(board), values), problem)
-}
-
-/// Converts a violated foreign key into damage, which `problem` describes.
-fn related(result: Result<(), Fault>, problem: impl Fn() -> String) -> Result<(), Fault> {
-    result.map_err(|fault| match fault {
-        Fault::Unrelated(_) => Fault::Damaged(problem()),
-        fault => fault,
-    })
 }

@@ -69,12 +69,14 @@ impl Directory {
             self.create_database()?;
             self.lock_database()?;
         }
-        let mut connection =
-            open_file(&self.path.join(DATABASE)).map_err(|fault| fault.of_opening(self.path.as_path()))?;
-        self.check_version(&connection)?;
-        schema::check(&connection).map_err(|fault| fault.of_opening(self.path.as_path()))?;
-        set_up(&mut connection).map_err(|fault| fault.of_opening(self.path.as_path()))?;
-        Ok(connection)
+        let open = || -> Result<Connection, Fault> {
+            let mut connection = open_file(&self.path.join(DATABASE))?;
+            check_version(&connection)?;
+            schema::check(&connection)?;
+            set_up(&mut connection)?;
+            Ok(connection)
+        };
+        open().map_err(|fault| fault.of_opening(self.path.as_path()))
     }
 
     /// Locks the database, if there is one.
@@ -86,20 +88,6 @@ impl Directory {
             Err(TryLockError::Error(error)) => return Err(unusable(&self.path, &named(DATABASE, &error))),
         }
         Ok(())
-    }
-
-    /// Checks the version again, as SQLite sees it. The header of the file is out of date if a newer program changed
-    /// the schema and died before its log was copied into the file.
-    fn check_version(&self, connection: &Connection) -> Result<(), StoreError> {
-        let check = || -> Result<i32, Fault> {
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            let version = schema::version(connection)?;
-            if (1..=VERSION).contains(&version) {
-                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-            }
-            Ok(version)
-        };
-        known_version(&self.path, check().map_err(|fault| fault.of_opening(self.path.as_path()))?)
     }
 
     /// Creates the database under another name first, so that [`DATABASE`] is always complete.
@@ -182,23 +170,17 @@ fn look_at_database(dir: &Path) -> Result<bool, StoreError> {
         );
         return Err(StoreError::Version { place: dir.into(), reason });
     }
-    known_version(dir, i32::from_be_bytes(version)).map(|()| true)
+    let known = schema::check_version(i32::from_be_bytes(version));
+    known.map(|()| true).map_err(|fault| fault.of_opening(dir))
 }
 
-fn known_version(dir: &Path, version: i32) -> Result<(), StoreError> {
-    let place = dir.into();
-    match version {
-        1..=VERSION => Ok(()),
-        ..=0 => {
-            Err(StoreError::Damaged { place, reason: format!("'{DATABASE}' has schema version {version}") })
-        }
-        _ => Err(StoreError::Version {
-            place,
-            reason: format!(
-                "'{DATABASE}' has schema version {version}, this program knows those up to {VERSION}"
-            ),
-        }),
-    }
+/// Checks the version again, as SQLite sees it. The header of the file is out of date if a newer program changed the
+/// schema and died before its log was copied into the file.
+fn check_version(connection: &Connection) -> Result<(), Fault> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    schema::check_version(schema::version(connection)?)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    Ok(())
 }
 
 pub(super) fn make_database(file: &Path) -> Result<(), Fault> {
@@ -223,15 +205,10 @@ pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
     let file = std::path::absolute(file).map_err(|error| Fault::Unfit(error.to_string()))?;
     let connection = Connection::open_with_flags(file, flags)?;
     let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let version = schema::version(&connection)?;
     if application != i64::from(APPLICATION_ID) {
         return Err(Fault::Version("it belongs to another program".to_owned()));
     }
-    if !(1..=VERSION).contains(&version) {
-        return Err(Fault::Version(format!(
-            "it has schema version {version}, this program knows those up to {VERSION}"
-        )));
-    }
+    schema::check_version(schema::version(&connection)?)?;
     schema::check(&connection)?;
     Ok(connection)
 }

@@ -20,7 +20,7 @@ use crate::sql::fault::Fault;
 /// # Errors
 /// If the directory has no database, another process uses it, or data contradict each other.
 pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    audit_against(dir, &|job, pass| recomputed_plan(job.n, job.method, pass))
+    audit_against(dir, &recomputed_plan)
 }
 
 /// Audits artificial jobs, whose plans come from `recomputed` instead of their boards.
@@ -42,7 +42,7 @@ pub fn audit_against(
 /// If there is no database, or data contradict each other.
 pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
-        VERSION => prove(&connection, &|job, pass| recomputed_plan(job.n, job.method, pass)),
+        VERSION => prove(&connection, &recomputed_plan),
         older => Err(Fault::Version(format!(
             "it has schema version {older}: a coordinator that is started on it brings it up to version {VERSION}"
         ))),

@@ -107,7 +107,6 @@ impl<'a> Salvage<'a> {
             return Ok(false);
         }
         match (table.name, values) {
-            ("job", [Value::Integer(0..), ..]) => self.note_board(values),
             ("job_identity", [Value::Integer(job @ 0..), Value::Text(identity), _]) => {
                 // Every job gets this row again.
                 let Ok(identity) = identity.parse() else { return Ok(false) };
@@ -116,30 +115,19 @@ impl<'a> Salvage<'a> {
             }
             ("blocked_worker", [Value::Text(name), Value::Text(party), ..])
                 if name.parse::<Name>().is_ok() && (party.is_empty() || party.parse::<Party>().is_ok()) => {}
-            ("source", _) => {}
+            ("job", [Value::Integer(0..), ..]) | ("source", _) => {}
             _ => return Ok(false),
         }
         table.put(self.connection, None, values[..table.columns.len()].to_vec())?;
-        Ok(true)
-    }
-
-    /// Remembers the board of a job's row.
-    fn note_board(&mut self, job: &[Value]) {
-        if let [
-            Value::Integer(id),
-            Value::Text(identity),
-            Value::Integer(n),
-            Value::Integer(decomposition),
-            ..,
-        ] = job
-            && let Ok(identity) = identity.parse()
-            && let (Ok(n), Ok(decomposition)) = (u8::try_from(*n), u32::try_from(*decomposition))
-            && let Some(Value::Text(method)) = job.get(METHOD)
-            && let Ok(method) = method.parse()
-        {
-            let is_second = matches!(job.get(SECOND_OF), Some(Value::Integer(_)));
-            self.boards.insert(*id, Board { identity, n, method, decomposition, is_second });
+        if let ("job", [Value::Integer(id), ..]) = (table.name, values) {
+            match read::one_job(self.connection, JobId(id.cast_unsigned())) {
+                Ok(job) => self.boards.extend(job.map(|job| (*id, Board::of(&job.row)))),
+                // Its board is found by its other rows.
+                Err(Fault::Damaged(_)) => {}
+                Err(fault) => return Err(fault),
+            }
         }
+        Ok(true)
     }
 
     fn keep_part(&mut self, table: &'static Table, values: &[Value]) -> Result<bool, Fault> {
@@ -231,7 +219,7 @@ impl<'a> Salvage<'a> {
         if !was_planned && !self.has_parts(id)? {
             return Ok(job);
         }
-        let recomputed = recomputed_plan(row.n, row.method, self.pass(&row)?)
+        let recomputed = recomputed_plan(&row, self.pass(&row)?)
             .ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
         let choices: Vec<Choice> = recomputed.parts().iter().map(|part| *part.choice()).collect();
         self.drop_foreign(id, &choices)?;
@@ -343,10 +331,6 @@ impl<'a> Salvage<'a> {
 
 /// The tables with rows of jobs to keep. Coverage is summed again.
 const PARTS: [&Table; 4] = [&PLAN_PART, &RECORD, &SECOND_COUNT, &VERDICT];
-
-/// The columns of the job table with the method, and with the first pass of a second one.
-const METHOD: usize = 15;
-const SECOND_OF: usize = 19;
 
 /// Why a scan of a damaged table ended early.
 enum ScanError {

@@ -24,6 +24,17 @@ pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
+/// Checks that this program knows a version.
+pub(super) fn check_version(version: i32) -> Result<(), Fault> {
+    match version {
+        1..=VERSION => Ok(()),
+        ..=0 => Err(Fault::Damaged(format!("it has schema version {version}"))),
+        _ => Err(Fault::Version(format!(
+            "it has schema version {version}, this program knows those up to {VERSION}"
+        ))),
+    }
+}
+
 /// Checks that there are only tables and indices. Our programs create no views and triggers; a malicious one would run
 /// at each read or write, possibly for ever.
 pub(super) fn check(connection: &Connection) -> Result<(), Fault> {

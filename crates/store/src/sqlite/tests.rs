@@ -240,9 +240,9 @@ fn what_is_not_for_us_is_left_alone() {
     check("", write(&[b'x'; 8192]), "is damaged: 'queens.db' is no SQLite database");
     let theirs = "'queens.db' belongs to another program (application id 0x00000007, not 0x4e516e73)";
     check("", run("PRAGMA application_id = 7"), theirs);
-    let newer = "by another version: 'queens.db' has schema version 2, this program knows those up to 1";
+    let newer = "by another version: it has schema version 2, this program knows those up to 1";
     check("", run("PRAGMA user_version = 2"), newer);
-    check("", run("PRAGMA user_version = 0"), "is damaged: 'queens.db' has schema version 0");
+    check("", run("PRAGMA user_version = 0"), "is damaged: it has schema version 0");
     check("queens.db", |_| (), "queens.db': Not a directory");
     check("queens.db/below", |_| (), "queens.db/below': Not a directory");
     check(
@@ -305,7 +305,7 @@ fn a_migration_to_the_next_release_is_carried_out_or_nothing_of_it() {
 
     let before = files(dir.path());
     let message = SqliteStore::open(dir.path()).expect_err("the next release's").to_string();
-    let expected = "by another version: 'queens.db' has schema version 2, this program knows those up to 1";
+    let expected = "by another version: it has schema version 2, this program knows those up to 1";
     assert!(message.contains(expected), "{message}");
     assert!(files(dir.path()) == before);
 }

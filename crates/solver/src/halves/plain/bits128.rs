@@ -1,9 +1,7 @@
-//! The operations of a step on 128 bits: by NEON, by WebAssembly's `simd128`, or in plain Rust.
+//! The operations of a step on 128 bits: by NEON or in plain Rust.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::*;
-#[cfg(target_feature = "simd128")]
-use std::arch::wasm32::*;
 
 use crate::halves::lines::Line;
 
@@ -16,9 +14,7 @@ pub(super) struct Bits128(V);
 
 #[cfg(target_arch = "aarch64")]
 type V = uint8x16_t;
-#[cfg(target_feature = "simd128")]
-type V = v128;
-#[cfg(not(any(target_arch = "aarch64", target_feature = "simd128")))]
+#[cfg(not(target_arch = "aarch64"))]
 type V = [u64; 2];
 
 // All processors with 64 bits that these targets mean have the instructions.
@@ -59,40 +55,7 @@ impl Bits128 {
     }
 }
 
-#[cfg(target_feature = "simd128")]
-impl Bits128 {
-    #[inline(always)]
-    pub(super) fn zero() -> Self {
-        Self(u8x16_splat(0))
-    }
-
-    #[inline(always)]
-    pub(super) fn of_line(line: &Line) -> [Self; QUARTERS] {
-        let [a, b, c, d, e, f, g, h] = line.0;
-        [u64x2(a, b), u64x2(c, d), u64x2(e, f), u64x2(g, h)].map(Self)
-    }
-
-    #[inline(always)]
-    pub(super) fn and(self, other: Self) -> Self {
-        Self(v128_and(self.0, other.0))
-    }
-
-    /// Adds the number of ones in each byte of the other.
-    #[inline(always)]
-    pub(super) fn add_ones(self, other: Self) -> Self {
-        Self(u8x16_add(self.0, u8x16_popcnt(other.0)))
-    }
-
-    /// Returns the sum of all bytes.
-    #[inline(always)]
-    pub(super) fn sum(self) -> u64 {
-        let sums = u32x4_extadd_pairwise_u16x8(u16x8_extadd_pairwise_u8x16(self.0));
-        let sums = i32x4_add(sums, i32x4_shuffle::<2, 3, 0, 1>(sums, sums));
-        (u32x4_extract_lane::<0>(sums) + u32x4_extract_lane::<1>(sums)).into()
-    }
-}
-
-#[cfg(not(any(target_arch = "aarch64", target_feature = "simd128")))]
+#[cfg(not(target_arch = "aarch64"))]
 impl Bits128 {
     #[inline(always)]
     pub(super) fn zero() -> Self {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio, id};
 
 use crate::Card;
-use crate::device::{CardError, Device, Stage};
+use crate::device::{CardError, Device, Stage, all_stages};
 use crate::shape::{Shape, WARPS};
 use crate::tests::{check_board_on, check_spans_on};
 
@@ -84,7 +84,7 @@ impl Device for Simulated {
     }
 
     fn start(&mut self, stage: Stage) -> Result<(), CardError> {
-        let number = Stage::ALL.iter().position(|of_all| *of_all == stage).expect("one of all");
+        let number = all_stages().position(|of_all| of_all == stage).expect("one of all");
         self.command(2, number as u64, 0);
         Ok(())
     }
