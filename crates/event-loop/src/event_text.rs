@@ -114,7 +114,7 @@ fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
     }
 }
 
-/// Reports how many events were left out.
+/// Words a change of a job, but not its end, which is logged when the last state of the job is known.
 fn change_text(change: &JobChange) -> Option<String> {
     Some(match change {
         JobChange::Pause => "paused".to_owned(),
@@ -132,6 +132,7 @@ fn change_text(change: &JobChange) -> Option<String> {
     })
 }
 
+/// Reports how many events were left out.
 fn say_left_out(left_out: &LeftOut, event_log: &mut EventLog) {
     let LeftOut { n_events, most_of } = left_out;
     warn!(n_events, %most_of, "workers caused too many events: the others were left out");

@@ -79,7 +79,7 @@ pub(crate) fn count(ledger: &mut Ledger, job: JobId, whole: WholeCount, source: 
     let WholeCount { span, count, duration } = whole;
     let key = (span.part(), span.from());
     let second = SecondCount { span, count, duration, source: Arc::clone(source), at_ms: ledger.date_ms() };
-    ledger.proofs.note_answer(ledger.now, source.party);
+    ledger.proofs.note_answer(source.party);
     if ledger.jobs.get(job).is_some_and(|job| job.recounts().get(key).is_some()) {
         add(ledger, job, key, second);
     } else {

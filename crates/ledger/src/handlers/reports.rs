@@ -119,6 +119,9 @@ fn record(
     if phase == Phase::Cancelled {
         return SpanOutcome::Discarded;
     }
+    if granted.is_some() {
+        ledger.proofs.note_work(source.party, method, work);
+    }
     let note_counted = |worker: &mut Worker| {
         if is_timed {
             worker.note_counted(method, work, delta.count.work, delta.duration);
@@ -148,7 +151,7 @@ fn record(
         }
         (Some(Reported { duration, .. }), Overlap::Whole) => {
             // Another was faster.
-            ledger.proofs.note_counted(ledger.now, source.party, method);
+            ledger.proofs.note_part(source.party, method);
             let (source, at_ms) = (Arc::clone(source), ledger.date_ms());
             let second = SecondCount { span, count: delta.count, duration, source, at_ms };
             ledger.effects.compare(Comparison { job: id, second });
@@ -167,7 +170,7 @@ fn record(
                 note_counted(worker);
                 worker.note_recorded();
             });
-            ledger.proofs.note_counted(ledger.now, source.party, method);
+            ledger.proofs.note_part(source.party, method);
             note_parties_at_end(ledger, id);
             write_record(ledger, worker, id, &Delta { duration, ..*delta }, source);
             SpanOutcome::Recorded

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use queens_model::Party;
 
+use crate::by_method::ByMethod;
+
 /// Queues that nobody looked at for longer than this were not served, so their parties are not late.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 
@@ -28,19 +30,28 @@ struct Queue<K> {
     keys: BTreeSet<K>,
     /// Their estimated work.
     work: u128,
-    /// All work that came into the queue since it was empty, or since the party was last let off.
+    /// All work that came into the queue since it was empty.
     total: u128,
-    /// That time, and when the party may be late; `None` if nobody has looked at it yet.
-    time: Option<(Duration, Duration)>,
+    /// `None` if nobody has looked at it yet.
+    time: Option<Time>,
+}
+
+/// The time that a party has for a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Time {
+    pub(crate) since: Duration,
+    /// The work of all that the party had counted by then.
+    pub(crate) counted: ByMethod<u128>,
+    /// When it may be late.
+    pub(crate) due: Duration,
 }
 
 /// A queue whose party may be late.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Overdue {
     pub(crate) party: Party,
-    /// The work that came into the queue since then.
     pub(crate) total: u128,
-    pub(crate) since: Duration,
+    pub(crate) time: Option<Time>,
 }
 
 impl<K> Default for Queues<K> {
@@ -117,18 +128,11 @@ impl<K: Ord + Copy> Queues<K> {
         }
     }
 
-    /// Sets when a party may be late with its queue, unless that is earlier than before.
-    pub(crate) fn set_due(&mut self, now: Duration, party: Party, due: Duration) {
+    /// Gives a party time for its queue, from when it had none, and not less than before.
+    pub(crate) fn give_time(&mut self, party: Party, time: Time) {
         if let Some(queue) = self.of.get_mut(&party) {
-            let (since, before) = queue.time.unwrap_or((now, due));
-            queue.time = Some((since, before.max(due)));
-        }
-    }
-
-    /// Lets a party off for what it was late with: its time begins anew.
-    pub(crate) fn let_off(&mut self, now: Duration, party: Party) {
-        if let Some(queue) = self.of.get_mut(&party) {
-            (queue.total, queue.time) = (queue.work, Some((now, now)));
+            let before = queue.time.get_or_insert(time);
+            before.due = before.due.max(time.due);
         }
     }
 
@@ -142,13 +146,13 @@ impl<K: Ord + Copy> Queues<K> {
         let unseen = now.saturating_sub(self.checked);
         self.checked = now;
         let overdue = self.of.iter_mut().filter_map(|(party, queue)| {
-            let (since, due) = queue.time.get_or_insert((now, now));
-            if unseen > LOOKED_AT {
+            if let Some(time) = queue.time.as_mut().filter(|_| unseen > LOOKED_AT) {
                 // A new queue was not unseen for longer than it is there.
-                let unseen = unseen.min(now.saturating_sub(*since));
-                (*since, *due) = (*since + unseen, due.saturating_add(unseen));
+                let unseen = unseen.min(now.saturating_sub(time.since));
+                (time.since, time.due) = (time.since + unseen, time.due.saturating_add(unseen));
             }
-            (*due < now).then_some(Overdue { party: *party, total: queue.total, since: *since })
+            let is_overdue = queue.time.is_none_or(|time| time.due < now);
+            is_overdue.then_some(Overdue { party: *party, total: queue.total, time: queue.time })
         });
         overdue.collect()
     }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use queens_model::{JobId, Party};
 use queens_solver::Method;
 
+use crate::clock::later;
 use crate::jobs::counting::Counting;
-use crate::jobs::job::{Job, Rank};
-use crate::jobs::queues::Overdue;
+use crate::jobs::job::Job;
+use crate::jobs::queues::{Overdue, Time};
 use crate::jobs::record_counts::is_disputed;
 use crate::jobs::recount::{Key, Recount};
 use crate::leases::lease_table::overdue;
@@ -65,26 +66,29 @@ fn welcome_back(ledger: &mut Ledger) {
 fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let Some(job) = ledger.jobs.get(id) else { return };
     let (method, rank, now) = (job.method(), job.rank(), ledger.now);
-    let is_more_urgent = |method: &Method| ledger.jobs.first_free(*method).is_some_and(|first| first < rank);
-    let urgent: Vec<Method> = Method::ALL.into_iter().filter(is_more_urgent).collect();
+    let is_its_turn = ledger.jobs.first_free(method).is_none_or(|first| first >= rank);
     let draws = job.counting().and_then(Counting::draws);
     let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties());
     let waiting = job.recounts().queues().parties().chain(of_parts);
     let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(ledger, *party, method)).collect();
-    if !urgent.contains(&method) {
+    if is_its_turn {
         let may_be_late = ledger.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
             let mut all = recounts.queues_mut().overdue(now);
             all.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().overdue(now)));
             Some(all)
         });
-        for Overdue { party, total, since } in may_be_late.flatten().unwrap_or_default() {
-            // When it was drawn, its speed may have been unknown.
-            let due = overdue(since, seconds_for(ledger, party, method, total).0);
-            let has_counted = || ledger.proofs.has_counted_since(since, party);
-            if is_drawn_before(ledger, party, rank) || (counts_any(ledger, party, &urgent) && has_counted()) {
-                let_off(ledger, id, party);
-            } else if due < now {
+        for Overdue { party, total, time } in may_be_late.flatten().unwrap_or_default() {
+            // When it was drawn, its speed may have been unknown, and it may have counted something more urgent since.
+            let counted = ledger.proofs.work(party);
+            let (since, before) = time.map_or((now, counted), |time| (time.since, time.counted));
+            let seconds = |of: Method| {
+                let waiting = if of == method { total } else { 0 };
+                seconds_for(ledger, party, of, counted.of(of).saturating_sub(*before.of(of)) + waiting)
+            };
+            let due = overdue(since, Method::ALL.into_iter().map(seconds).sum());
+            let due = later(due, seconds_in_hand(ledger, party));
+            if due < now {
                 late.insert(party);
             } else {
                 give_time(ledger, id, party, due);
@@ -111,23 +115,6 @@ fn is_gone(ledger: &Ledger, party: Party, method: Method) -> bool {
         && !workers.any(|id| ledger.workers.get(*id).is_some_and(may_count))
 }
 
-/// Whether something of a more urgent job waits for a party.
-fn is_drawn_before(ledger: &Ledger, party: Party, rank: Rank) -> bool {
-    let before = ledger.jobs.to_serve().take(MOST_JOBS).take_while(|(before, _)| *before < rank);
-    let mut queued = before.map(|(_, job)| {
-        let parts = job.counting().and_then(Counting::draws).map_or(0, |draws| draws.queues().work(party));
-        job.recounts().queues().work(party) + parts
-    });
-    queued.any(|work| work > 0)
-}
-
-/// Whether a worker of a party counts by one of these methods.
-fn counts_any(ledger: &Ledger, party: Party, methods: &[Method]) -> bool {
-    let mut workers = ledger.workers.of_party(party).into_iter().flatten();
-    let counts = |worker: &Worker| methods.iter().any(|method| worker.can_count(*method));
-    !methods.is_empty() && workers.any(|id| ledger.workers.get(*id).is_some_and(counts))
-}
-
 /// Draws a party for each record of a job that has none, and for some of its parts.
 fn draw_for(ledger: &mut Ledger, id: JobId) {
     let Some(job) = ledger.jobs.get(id).filter(|job| !awaits_parties(ledger, job)) else { return };
@@ -147,25 +134,13 @@ fn draw_for(ledger: &mut Ledger, id: JobId) {
 
 /// Gives a party time for its queues of a job until then.
 fn give_time(ledger: &mut Ledger, id: JobId, party: Party, due: Duration) {
-    let now = ledger.now;
+    let time = Time { since: ledger.now, counted: ledger.proofs.work(party), due };
     ledger.change_job(id, |job| {
         let (recounts, counting) = job.recounting_mut()?;
-        recounts.queues_mut().set_due(now, party, due);
-        counting.draws_mut()?.queues_mut().set_due(now, party, due);
+        recounts.queues_mut().give_time(party, time);
+        counting.draws_mut()?.queues_mut().give_time(party, time);
         Some(())
     });
-}
-
-/// Lets a party begin its queues of a job only now.
-fn let_off(ledger: &mut Ledger, id: JobId, party: Party) {
-    let now = ledger.now;
-    ledger.change_job(id, |job| {
-        let (recounts, counting) = job.recounting_mut()?;
-        recounts.queues_mut().let_off(now, party);
-        counting.draws_mut()?.queues_mut().let_off(now, party);
-        Some(())
-    });
-    set_due(ledger, id, party);
 }
 
 /// Sets when a party is late with its queues of a job: from now on, as far as not later before.
@@ -173,22 +148,33 @@ fn set_due(ledger: &mut Ledger, id: JobId, party: Party) {
     let Some(job) = ledger.jobs.get(id) else { return };
     let draws = job.counting().and_then(Counting::draws);
     let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
-    let (seconds, before) = seconds_for(ledger, party, job.method(), work);
-    give_time(ledger, id, party, overdue(ledger.now, before + seconds));
+    let seconds = seconds_for(ledger, party, job.method(), work) + seconds_in_hand(ledger, party);
+    give_time(ledger, id, party, overdue(ledger.now, seconds));
 }
 
-/// Returns how long a party may take for this work, and how long for its leases, which may be of other jobs.
-fn seconds_for(ledger: &Ledger, party: Party, method: Method, work: u128) -> (f64, f64) {
+/// Returns how long a party may take for this work.
+fn seconds_for(ledger: &Ledger, party: Party, method: Method, work: u128) -> f64 {
     let readiness = ledger.workers.readiness(method);
-    let (mut share, mut before) = (0.0_f64, 0.0_f64);
-    let workers = ledger.workers.of_party(party).into_iter().flatten();
-    for worker in workers.filter_map(|id| ledger.workers.get(*id)).filter(|worker| worker.is_candidate()) {
-        let Some(speed) = worker.estimated(method) else { continue };
-        // What part of the work its threads count in a second.
-        share += f64::from(worker.n_threads()) / readiness.seconds_of_due(speed, work as f64).max(1e-9);
-        before = before.max(ledger.workers.seconds_in_hand(worker));
+    // What part of the work its threads count in a second.
+    let share = |worker: &Worker| {
+        let seconds = readiness.seconds_of_due(worker.estimated(method)?, work as f64);
+        Some(f64::from(worker.n_threads()) / seconds.max(1e-9))
+    };
+    match work {
+        0 => 0.0,
+        _ => 1.0 / candidates(ledger, party).filter_map(share).sum::<f64>().max(1e-9),
     }
-    (1.0 / share.max(1e-9), before)
+}
+
+/// Returns how long a party may take for its leases, which may be of other jobs.
+fn seconds_in_hand(ledger: &Ledger, party: Party) -> f64 {
+    candidates(ledger, party).map(|worker| ledger.workers.seconds_in_hand(worker)).fold(0.0, f64::max)
+}
+
+/// Returns the workers of a party for whose sake it may be drawn.
+fn candidates(ledger: &Ledger, party: Party) -> impl Iterator<Item = &Worker> {
+    let workers = ledger.workers.of_party(party).into_iter().flatten();
+    workers.filter_map(|id| ledger.workers.get(*id)).filter(|worker| worker.is_candidate())
 }
 
 /// What the draws of one job depend on.

@@ -35,8 +35,8 @@ struct Proof {
     n_lapses: u32,
     /// When its last worker left, if none is there.
     left: Option<Duration>,
-    /// When it last counted something.
-    counted: Duration,
+    /// The estimated work of all that it has counted.
+    work: ByMethod<u128>,
 }
 
 impl Proofs {
@@ -48,17 +48,17 @@ impl Proofs {
         }
     }
 
-    /// Notes that a party has counted something.
-    pub(crate) fn note_counted(&mut self, now: Duration, party: Party, method: Method) {
-        self.note_part(party, method);
-        if let Some(proof) = self.0.get_mut(&party) {
-            proof.counted = now;
+    /// Notes that a party has counted this much estimated work.
+    pub(crate) fn note_work(&mut self, party: Party, method: Method, work: u128) {
+        if let Some(proof) = self.entry(party) {
+            let sum = proof.work.of_mut(method);
+            *sum = sum.saturating_add(work);
         }
     }
 
-    /// Whether a party has counted something since then.
-    pub(crate) fn has_counted_since(&self, since: Duration, party: Party) -> bool {
-        self.0.get(&party).is_some_and(|proof| proof.counted > since)
+    /// Returns the estimated work of all that a party has counted.
+    pub(crate) fn work(&self, party: Party) -> ByMethod<u128> {
+        self.0.get(&party).map(|proof| proof.work).unwrap_or_default()
     }
 
     /// Notes that a party gave a recount back, failed on it or was late.
@@ -69,9 +69,8 @@ impl Proofs {
     }
 
     /// Notes that a party has recounted a record.
-    pub(crate) fn note_answer(&mut self, now: Duration, party: Party) {
+    pub(crate) fn note_answer(&mut self, party: Party) {
         if let Some(proof) = self.0.get_mut(&party) {
-            proof.counted = now;
             proof.n_lapses = proof.n_lapses.saturating_sub(1);
         }
     }
