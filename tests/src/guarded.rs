@@ -6,9 +6,8 @@ use std::process::{Command, Stdio};
 
 use queens_auth::Token;
 
-use crate::binary;
 use crate::cluster::{Coordinator, coordinator_command};
-use crate::process::{Ended, Running, clean, queens, run};
+use crate::process::{Ended, Running, program, queens, run};
 
 /// A running coordinator behind a proxy that encrypts: it requires tokens although it does not encrypt itself.
 #[derive(Debug)]
@@ -25,9 +24,15 @@ impl Behind {
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path, args: &[&str]) -> Self {
-        let mut command = coordinator_command("127.0.0.1:0", data_dir);
-        command.args(["--http", "127.0.0.1:0", "--require-tokens"]).args(args);
-        Self { coordinator: Coordinator::start_command(command, data_dir), data_dir: data_dir.to_owned() }
+        Self {
+            coordinator: Coordinator::start_command(
+                coordinator_command("127.0.0.1:0", data_dir)
+                    .args(["--http", "127.0.0.1:0", "--require-tokens"])
+                    .args(args),
+                data_dir,
+            ),
+            data_dir: data_dir.to_owned(),
+        }
     }
 
     /// Returns the coordinator itself.
@@ -64,9 +69,7 @@ impl Behind {
 }
 
 fn manage<A: AsRef<OsStr>>(data_dir: &Path, args: impl IntoIterator<Item = A>) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args).arg("--data-dir").arg(data_dir);
-    let ended = run(command);
+    let ended = run(program("queens-coordinator").args(args).arg("--data-dir").arg(data_dir));
     assert!(ended.status.success(), "{ended:?}");
     ended
 }
@@ -217,7 +220,7 @@ impl Guarded {
     /// Returns the command for such a worker.
     #[must_use]
     pub fn worker_command(&self, invited: &Invited, name: &str) -> Command {
-        let mut command = clean(Command::new(binary("queens-worker")));
+        let mut command = program("queens-worker");
         command.args(["--coordinator", &self.url(), "--name", name, "--ca"]).arg(&self.authority);
         command.env("QUEENS_TOKEN", invited.token.secret());
         command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable").env("QUEENS_CPU", "3");
@@ -232,8 +235,6 @@ impl Guarded {
 /// Panics if that fails.
 #[track_caller]
 pub fn certs(dir: &Path, args: &[&str]) {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.arg("certs").arg(dir).args(args);
-    let made = run(command);
+    let made = run(program("queens-coordinator").arg("certs").arg(dir).args(args));
     assert!(made.status.success(), "{made:?}");
 }

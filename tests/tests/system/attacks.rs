@@ -58,7 +58,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     let full = is_full("QUEENS_ATTACKS");
     let (n, time) = if full { ("20", Duration::from_secs(20)) } else { ("17", Duration::from_millis(150)) };
     let _files = files::take(200);
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     let operator = guarded.invite(["--role", "operator"]);
     let [honest, fool] = [(); 2].map(|()| guarded.invite(["--role", "worker", "--uses", "4"]));

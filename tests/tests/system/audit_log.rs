@@ -6,7 +6,7 @@ use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::{self, change_job_request::Change, change_workers_request::Change as WorkersChange};
 use queens_tests::cluster::Coordinator;
 use queens_tests::guarded::Behind;
-use queens_tests::process::{Running, clean, wait_until};
+use queens_tests::process::{Running, clean, wait_for, wait_until};
 use queens_tests::{TempDir, binary, http};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -125,7 +125,7 @@ const UNKNOWN: u64 = 99;
 
 impl Fixture {
     fn new() -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         let behind = Behind::start(&scratch.path().join("data"), &[]);
         let [operator, token] = ["operator", "worker"].map(|role| behind.token(role));
         let mut command = clean(std::process::Command::new(binary("queens-worker")));
@@ -140,14 +140,12 @@ impl Fixture {
             assert!((200..300).contains(&answer.status), "{path}: {answer:?}");
         };
         post("/api/v1/jobs", json!({ "n": 8 }));
-        wait_until("a job that is done", || (fixture.get("/api/v1/jobs/1")["state"] == "done").then_some(()));
+        wait_for("a job that is done", || fixture.get("/api/v1/jobs/1")["state"] == "done");
         for body in [json!({ "n": 17 }), json!({ "n": 18 }), json!({ "n": 16, "second_pass": "search" })] {
             post("/api/v1/jobs", body);
         }
         post("/api/v1/jobs/2/cancel", json!({}));
-        wait_until("a worker that counts", || {
-            (fixture.get("/api/v1/workers")["workers"][0]["name"] == "anna").then_some(())
-        });
+        wait_for("a worker that counts", || fixture.get("/api/v1/workers")["workers"][0]["name"] == "anna");
         fixture
     }
 

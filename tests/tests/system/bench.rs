@@ -101,9 +101,7 @@ fn a_bench_reads_well() {
 #[track_caller]
 fn estimate(n: u8, args: &[&str]) -> Value {
     let n_text = n.to_string();
-    let mut command = queens([&["estimate", &n_text], args].concat());
-    command.args(["--output", "json"]);
-    let outcome = run(command);
+    let outcome = run(queens([&["estimate", &n_text], args].concat()).args(["--output", "json"]));
     assert!(outcome.processor_time < PATIENCE, "{outcome:?}");
     let answer = outcome.answer();
     assert_eq!(answer["n"], n);

@@ -365,7 +365,7 @@ fn the_search_is_shown_in_the_terminal() {
         return skipped("the search in a terminal, as there is no program 'script' to make one");
     }
     let shown = |n: u32, size: &str| {
-        let temp = TempDir::new().expect("a temporary directory");
+        let temp = TempDir::new();
         let command = format!("stty {size}; {} animate {n} --delay 20", binary("queens").display());
         let mut script = clean(Command::new("script"));
         script.args(["--quiet", "--return", "--command", &command, "/dev/null"]).current_dir(temp.path());

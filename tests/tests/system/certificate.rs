@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use queens_tests::cluster::Coordinator;
-use queens_tests::process::{Ended, clean, is_installed, queens, run, wait_until};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::process::{Ended, is_installed, program, queens, run, wait_for};
+use queens_tests::{TempDir, skipped};
 use serde_json::Value;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 fn temp() -> TempDir {
-    TempDir::new().expect("a temporary directory")
+    TempDir::new()
 }
 
 /// Returns a directory in which `n` is counted.
@@ -27,9 +27,7 @@ fn path(path: &Path) -> &str {
 }
 
 fn coordinator(args: &[&str]) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args);
-    run(command)
+    run(program("queens-coordinator").args(args))
 }
 
 /// Exports job 1 of a directory.
@@ -100,7 +98,7 @@ fn what_can_t_be_exported_or_checked_is_told() {
     // A job that is not done.
     let coordinator = Coordinator::start(&out.path().join("data"));
     let job = coordinator.submit(8);
-    wait_until("a plan", || (coordinator.status(&job)["state"] == "queued").then_some(()));
+    wait_for("a plan", || coordinator.status(&job)["state"] == "queued");
     let early = coordinator.queens(["export", &job, path(&file)]);
     assert!(early.complaint(1).contains("a certificate is made of a job that is done"), "{early:?}");
     let unknown = coordinator.queens(["export", "9", path(&file)]);
@@ -120,7 +118,7 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     assert_eq!(watched.status.code(), Some(0), "{watched:?}");
     let far = scratch.path().join("far");
     _ = cluster.queens(["export", &job, path(&far), "--output", "json"]).answer();
-    wait_until("a job that is exported", || (!cluster.status(&job)["exported_ms"].is_null()).then_some(()));
+    wait_for("a job that is exported", || !cluster.status(&job)["exported_ms"].is_null());
     // From the directory while it is in use.
     let near = scratch.path().join("near");
     let exported = export(&data_dir, &near);

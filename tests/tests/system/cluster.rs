@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
+use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, Scenario, fast_worker, solutions};
 use queens_tests::data_dir::{n_jobs, records, share};
-use queens_tests::process::{Running, clean, promised, queens, wait_until};
+use queens_tests::process::{Running, program, promised, queens, wait_for, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
-use queens_tests::{TempDir, binary};
 use serde_json::Value;
 
 /// A board that takes any machine here some hours.
@@ -69,8 +68,8 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
     // Another coordinator computes the total again.
     let coordinator = Coordinator::start(&data_dir);
     for (n, job) in &jobs {
-        wait_until("the fundamental number", || {
-            (coordinator.status(job)["fundamental"] == fundamental(*n).as_str()).then_some(())
+        wait_for("the fundamental number", || {
+            coordinator.status(job)["fundamental"] == fundamental(*n).as_str()
         });
     }
 }
@@ -104,11 +103,11 @@ fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
     }
     assert!(fraction(&coordinator.status(&job)) < 1.0);
     let _fast = fast_worker(&coordinator.url());
-    wait_until("the count", || {
+    wait_for("the count", || {
         let status = coordinator.status(&job);
         assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
         recorded = fraction(&status);
-        (status["state"] == "done").then_some(())
+        status["state"] == "done"
     });
     assert_eq!(coordinator.status(&job)["solutions"], solutions(16).as_str());
     coordinator.stop();
@@ -125,9 +124,7 @@ fn a_command_whose_coordinator_does_not_answer_fails_soon_and_says_what_it_tried
     for args in
         [&["jobs"][..], &["status", "1"], &["count", "8"], &["submit", "8"], &["watch", "1"], &["workers"]]
     {
-        let mut command = queens(args);
-        command.args(["--coordinator", nobody]);
-        let outcome = queens_tests::process::run(command);
+        let outcome = queens_tests::process::run(queens(args).args(["--coordinator", nobody]));
         assert!(outcome.complaint(1).contains(nobody), "{outcome:?}");
         assert!(outcome.elapsed < promised(8), "{outcome:?}");
     }
@@ -144,7 +141,7 @@ fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
         proxy.hold_answers(move || n_jobs(&dir) == number);
         let mut command = queens(["submit", "8", "--method", method, "--coordinator", &proxy.url()]);
         let submitting = Running::start(&mut command);
-        wait_until("the job", || (n_jobs(&data_dir) == number).then_some(()));
+        wait_for("the job", || n_jobs(&data_dir) == number);
         proxy.cut();
         let outcome = submitting.wait();
         let complaint = outcome.complaint(1);
@@ -157,9 +154,9 @@ fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
 /// A worker that leaves without a connection reports any lost work.
 #[test]
 fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let start = |url: &str, name: &str| {
-        let mut command = clean(Command::new(binary("queens-worker")));
+        let mut command = program("queens-worker");
         command.args(["--coordinator", url, "--threads", "1", "--kernel", "portable"]);
         Service::start(command, &scratch.path().join(name))
     };
@@ -175,7 +172,7 @@ fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let job = coordinator.submit(LONG);
     let worker = start(&coordinator.url(), "busy");
-    wait_until("records", || (coordinator.status(&job)["recorded"] != "0").then_some(()));
+    wait_for("records", || coordinator.status(&job)["recorded"] != "0");
     coordinator.kill();
     let log = end(worker);
     assert!(log.contains("counts since the last acknowledged report are lost"), "{log}");
@@ -186,7 +183,7 @@ fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let _worker = coordinator.worker("only");
     let job = coordinator.submit(17);
-    wait_until("the job to run", || (coordinator.status(&job)["state"] == "running").then_some(()));
+    wait_for("the job to run", || coordinator.status(&job)["state"] == "running");
     assert_eq!(coordinator.queens(["cancel", &job]).status.code(), Some(0));
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
     let watched = coordinator.queens(["watch", &job]);

@@ -5,11 +5,10 @@ mod source;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use queens_tests::process::run;
 
 use self::source::{Crate, tokens, words};
+use queens_tests::process::run;
+use std::process::Command;
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use queens_solver::{BoardSize, published};
 use queens_tests::docker::{Compose, Container, Project, inspect};
 use queens_tests::http::get;
-use queens_tests::process::{Running, is_installed, promised, wait_until};
+use queens_tests::process::{Running, is_installed, promised, wait_for, wait_until};
 use queens_tests::{say, skipped};
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ fn is_monitored(project: &Project) {
     wait_until("Prometheus", || TcpStream::connect(&address).ok());
     let targets = |job: &str| query(&format!("up{{job=%22{job}%22}}==1")).len();
     let scraped = "all targets to be scraped";
-    wait_until(scraped, || (targets("queens") == 1 && targets("queens-worker") == N_WORKERS).then_some(()));
+    wait_for(scraped, || targets("queens") == 1 && targets("queens-worker") == N_WORKERS);
     let counted = wait_until("the count", || query("queens_job_solutions{n=%2212%22}").first().cloned());
     assert_eq!(counted["value"][1], "14200", "{counted}");
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use queens_tests::docker::{Compose, Project};
 use queens_tests::process::{run, wait_until};
-use queens_tests::{binary, say};
+use queens_tests::say;
 use serde_json::Value;
 
 #[test]
@@ -51,7 +51,7 @@ fn check(compose: Compose) {
     // From outside of the containers, with a token and without.
     let url = format!("https://127.0.0.1:{}", project.port());
     let workers = |token: Option<&str>| {
-        let mut command = queens_tests::process::clean(Command::new(binary("queens")));
+        let mut command = queens_tests::process::program("queens");
         command.args(["workers", "--output", "json", "--coordinator", &url, "--pin", pin]);
         token.into_iter().for_each(|token| _ = command.env("QUEENS_TOKEN", token));
         run(command)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::process::{Ended, Running, clean, is_installed, queens, run, wait_until};
+use queens_tests::process::{Ended, Running, clean, is_installed, program, queens, run, wait_until};
 use queens_tests::{TempDir, binary, skipped};
 use serde_json::{Value, json};
 
@@ -164,11 +164,7 @@ fn mistakes_are_told_with_what_mends_them() {
 #[test]
 fn versions_say_what_was_built_from_what() {
     for program in ["queens", "queens-coordinator", "queens-worker"] {
-        let version = |option: &str| {
-            let mut command = clean(Command::new(binary(program)));
-            command.arg(option);
-            run(command).stdout
-        };
+        let version = |option: &str| run(clean(Command::new(binary(program))).arg(option)).stdout;
         assert_eq!(version("-V"), format!("{program} {}\n", queens_platform::VERSION));
         let kernels = Kernel::list();
         assert!(
@@ -227,7 +223,7 @@ fn settings_come_from_the_environment_unless_flags_say_otherwise() {
 
 #[test]
 fn the_data_directory_comes_from_the_environment_unless_a_flag_says_otherwise() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     let [by_env, by_flag] = ["env", "flag"].map(|name| temp.path().join(name));
     let command = |args: &[&str]| {
         let mut command = queens(["count", "8", "--output", "json"].iter().chain(args));
@@ -243,12 +239,10 @@ fn the_data_directory_comes_from_the_environment_unless_a_flag_says_otherwise() 
 #[test]
 fn empty_variables_are_none() {
     let names = ["QUEENS_THREADS", "QUEENS_KERNEL", "QUEENS_DATA_DIR", "QUEENS_OUTPUT", "QUEENS_COORDINATOR"];
-    let mut command = queens(["count", "8"]);
-    command.envs(names.map(|name| (name, "")));
-    let outcome = run(command);
+    let outcome = run(queens(["count", "8"]).envs(names.map(|name| (name, ""))));
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     assert!(outcome.stdout.starts_with("Q(8) = 92"), "{outcome:?}");
-    let mut command = clean(Command::new(binary("queens-coordinator")));
+    let mut command = program("queens-coordinator");
     command.args(["backup", "--data-dir", "nowhere", "x.db"]).env("QUEENS_HTTP", "").env("QUEENS_OTLP", "");
     assert!(run(command).complaint(1).contains("nowhere"));
 }
@@ -284,7 +278,7 @@ fn a_progress_bar_is_drawn_on_terminals_unless_it_is_not_wanted() {
 fn without_a_terminal_progress_is_a_line_at_times() {
     let portable = ["count", "20", "--kernel", "portable", "--method", "search", "--threads", "1"];
     let mut command = queens(portable);
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let said = scratch.path().join("stderr");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(File::create(&said).expect("created"));
@@ -297,9 +291,7 @@ fn without_a_terminal_progress_is_a_line_at_times() {
     assert_eq!(line.lines().count(), 1, "{line}");
     let expected = |part| assert!(line.contains(part), "no '{part}': {line}");
     ["n = 20  ", " %  ", "M nodes/s", "found"].into_iter().for_each(expected);
-    let mut command = queens(portable);
-    command.arg("--progress").arg("often");
-    assert!(run(command).complaint(2).contains("plain, bar, none"));
+    assert!(run(queens(portable).arg("--progress").arg("often")).complaint(2).contains("plain, bar, none"));
 }
 
 #[test]
@@ -382,7 +374,7 @@ fn on_a_terminal_it_is_asked() {
     if !is_installed("script") {
         return skipped("the question on a terminal, as there is no program 'script' to make one");
     }
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let answers = scratch.path().join("answers");
     fs::write(&answers, "n\n").expect("written");
     let mut script = clean(Command::new("script"));

@@ -53,7 +53,7 @@ fn check_told(coordinator: &Coordinator) {
 /// It does not block other jobs. All views of jobs report it, and a new count continues from its intact records.
 #[test]
 fn a_damaged_job_keeps_no_other_from_being_counted() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let first = Coordinator::start(&data_dir);
     count(&first, 10, SOLUTIONS_10);
@@ -84,7 +84,7 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
 fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("damaged");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let start = || {
         let mut command = coordinator_command("127.0.0.1:0", &data_dir);

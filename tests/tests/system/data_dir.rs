@@ -14,9 +14,9 @@ use queens_ledger::store::StoreError;
 use queens_store::sqlite::audit;
 use queens_tests::data_dir::{DATABASE, contents, records, tamper};
 use queens_tests::disk::SmallDisk;
-use queens_tests::process::{Running, clean, is_full, processor_time, queens, run, wait_until};
+use queens_tests::process::{Running, is_full, processor_time, program, queens, run, wait_for, wait_until};
 use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, skipped, skipped_without_root};
+use queens_tests::{TempDir, skipped, skipped_without_root};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn count(n: u8, dir: &Path, args: &[&str]) -> Command {
 }
 
 fn temp() -> TempDir {
-    TempDir::new().expect("a temporary directory")
+    TempDir::new()
 }
 
 /// Returns a directory in which `n` is counted.
@@ -198,7 +198,7 @@ fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
 
 /// Returns a command that runs `queens-coordinator` on a directory, on a free port.
 fn coordinator(dir: &Path) -> Command {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
+    let mut command = program("queens-coordinator");
     command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
     command
 }
@@ -240,11 +240,7 @@ fn damage_ends_a_count_and_can_be_recovered_from() {
         &["is damaged: record of job 1", "restore a backup", "queens-coordinator recover"],
     );
     let new = temp();
-    let recover = |new: &Path| {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
-        command.arg("recover").arg(dir.path()).arg(new);
-        run(command)
-    };
+    let recover = |new: &Path| run(program("queens-coordinator").arg("recover").arg(dir.path()).arg(new));
     let before = contents(dir.path());
     let recovered = recover(new.path());
     assert!(recovered.status.success(), "{recovered:?}");
@@ -260,7 +256,7 @@ fn damage_ends_a_coordinator() {
     let (parent, dir) = (temp(), damaged_later(18));
     let mut service = Service::start(coordinator(dir.path()), &parent.path().join("log"));
     let address = service.logged("listening address=");
-    let mut worker = clean(Command::new(binary("queens-worker")));
+    let mut worker = program("queens-worker");
     worker.args(["--coordinator", &format!("http://{address}")]);
     let _worker = Running::start(&mut worker);
     let status = service.wait();
@@ -284,14 +280,14 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     // as was measured before, and some of the time went into the choice of the method and into the plan.
     let id = full.id();
     let has_counted = |least| processor_time(id) >= Duration::from_secs(least);
-    wait_until("a long lease", || has_counted(4).then_some(()));
+    wait_for("a long lease", || has_counted(4));
     wait_until("a record", || records(dir.path()).ok().filter(|records| !records.is_empty()));
     disk.fill();
     let n_records = records(dir.path()).expect("readable").len();
     _ = full.logged("until the store can be ");
     // The worker continues, and repeats reports that nobody accepts.
     let before = processor_time(id).as_secs();
-    wait_until("a few reports", || has_counted(before + 3).then_some(()));
+    wait_for("a few reports", || has_counted(before + 3));
     let is_long = is_full("QUEENS_FAULTS");
     if is_long {
         // After a minute without an answer, the worker begins another session, which goes on when there is room.
@@ -320,7 +316,7 @@ fn a_changed_plan_is_refused() {
         "UPDATE plan_part SET n_subproblems = 0 WHERE number NOT IN (SELECT part FROM record)",
     );
     check_refusal(17, dir.path(), &["plan of job 1, part", "its digest is not that of its content"]);
-    let mut check = clean(Command::new(binary("queens-coordinator")));
+    let mut check = program("queens-coordinator");
     check.args(["check", "--data-dir"]).arg(dir.path());
     assert!(run(check).complaint(1).contains("plan of job 1, part"));
 }

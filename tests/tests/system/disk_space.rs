@@ -42,7 +42,7 @@ fn record(number: usize, source: &Arc<Source>, per_cross: usize, subproblems: u6
 
 /// Returns the bytes per record of a large database. Each record is written at its start and again at its end.
 fn bytes_a_record(plan: &Plan) -> f64 {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let mut store = SqliteStore::open(dir.path()).expect("an empty directory");
     let job = JobId(1);
     let row =

@@ -18,7 +18,7 @@ fn line<'a>(ended: &'a Ended, of: &str) -> &'a str {
 
 #[test]
 fn where_all_is_well_it_says_so_of_each_thing() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     let viewer = guarded.invite(["--role", "viewer"]);
     let ended = guarded.queens(Some(&viewer), ["doctor"]);
@@ -52,7 +52,7 @@ fn where_all_is_well_it_says_so_of_each_thing() {
 
 #[test]
 fn where_something_is_wrong_it_says_what_to_do() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     let doctor = |url: &str, more: &[&str], token: Option<&str>| {
         let mut command = queens(["doctor", "--coordinator", url]);

@@ -130,7 +130,7 @@ fn pictures_are_what_the_programs_draw() {
         return skipped(&format!("the pictures of documents, as there is no '{missing}'"));
     }
     let pictures = Path::new(REPOSITORY).join("docs/pictures");
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let programs = binary("queens").parent().expect("programs lie in a directory").to_owned();
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths([programs].into_iter().chain(env::split_paths(&path))).expect("a path");

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::cluster::{Coordinator, worker_with};
 use queens_tests::process::{Ended, Running, clean, is_installed, run};
 use queens_tests::{TempDir, skipped};
+use std::process::Command;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
 
@@ -20,7 +20,7 @@ struct Site {
 
 impl Site {
     fn start() -> Self {
-        let dir = TempDir::new().expect("a temporary directory");
+        let dir = TempDir::new();
         let coordinator = Coordinator::start_with_http(&dir.path().join("jobs"));
         let workers = ["anna", "bert"].map(|name| worker_with(&coordinator.url(), name, Kernel::best()));
         coordinator.wait_for_workers(2);
@@ -50,7 +50,7 @@ fn python(modules: &str) -> Option<PathBuf> {
     let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| {
         is_installed(python) && {
             // Matplotlib would keep its settings in the user's home directory.
-            let settings = TempDir::new().expect("a temporary directory");
+            let settings = TempDir::new();
             let mut import = Command::new(python);
             import.env("MPLCONFIGDIR", settings.path()).args(["-c", &format!("import {modules}")]);
             run(import).status.success()

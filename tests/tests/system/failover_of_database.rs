@@ -8,7 +8,7 @@ use queens_ledger::store::{Block, Store, StoreError, Write};
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
 use queens_tests::cluster::{Coordinator, coordinator_command, worker};
 use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, promised, wait_until};
+use queens_tests::process::{Running, promised, wait_for};
 use queens_tests::proxy::Proxy;
 use queens_tests::{TempDir, say};
 
@@ -36,7 +36,7 @@ impl Pair {
         let standby = primary.standby("second");
         primary.wait_for_standby("second");
         let address = format!("postgres://queens@{},{}/pair", primary.address(), standby.address());
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         let data_dir = scratch.path().join("data");
         let mut command = coordinator_command("127.0.0.1:0", &data_dir);
         command.args(["--store", &address]);
@@ -48,7 +48,7 @@ impl Pair {
         let urls = format!("{url},{}", url.replace("127.0.0.1", "localhost"));
         let workers = ["anna", "bert"].map(|name| worker(&urls, name));
         let pair = Self { primary, standby, address, coordinator, job, _workers: workers, _scratch: scratch };
-        wait_until("records", || (pair.progress() > 0).then_some(()));
+        wait_for("records", || pair.progress() > 0);
         Some(pair)
     }
 
@@ -59,14 +59,14 @@ impl Pair {
     }
 
     fn wait_for_log(&self, text: &str) {
-        wait_until(text, || self.coordinator.log().contains(text).then_some(()));
+        wait_for(text, || self.coordinator.log().contains(text));
     }
 
     /// Promotes the standby, waits until the coordinator continues, and prints how long that took.
     fn promote(&self, after: &str) {
         self.standby.promote();
         let (promoted, before) = (Instant::now(), records(&self.standby));
-        wait_until("records of more", || (records(&self.standby) != before).then_some(()));
+        wait_for("records of more", || records(&self.standby) != before);
         let took = promoted.elapsed();
         say(&format!("{after}, the coordinator goes on {took:.1?} after the standby was promoted"));
         assert!(took <= promised(SLOWEST), "{took:?}");

@@ -7,7 +7,7 @@ use std::time::{Instant, UNIX_EPOCH};
 use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, Scenario};
 use queens_tests::http;
-use queens_tests::process::wait_until;
+use queens_tests::process::{wait_for, wait_until};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -51,7 +51,7 @@ fn a_job_keeps_the_times_when_it_began_and_ended() {
     assert_eq!((&before["started_ms"], &before["finished_ms"]), (&Value::Null, &Value::Null));
     let worker = coordinator.worker("anna");
     assert_eq!(coordinator.queens(["watch", &done]).status.code(), Some(0));
-    wait_until("the second", || (coordinator.status(&given_up)["state"] == "running").then_some(()));
+    wait_for("the second", || coordinator.status(&given_up)["state"] == "running");
     assert_eq!(coordinator.queens(["cancel", &given_up]).status.code(), Some(0));
     worker.kill();
     let ended = now_ms();
@@ -135,7 +135,7 @@ fn a_curve_and_events_go_on_after_a_restart() {
     let coordinator = again(coordinator, &data_dir, |coordinator| {
         coordinator.stop();
         let stopped = Instant::now();
-        wait_until("a gap of two seconds", || (stopped.elapsed().as_secs() >= 2).then_some(()));
+        wait_for("a gap of two seconds", || stopped.elapsed().as_secs() >= 2);
     });
 
     // All reported samples are still reported.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, Scenario, coordinator_command};
 use queens_tests::http::{self, Answer};
-use queens_tests::process::{run, wait_until};
+use queens_tests::process::{run, wait_for, wait_until};
 use serde_json::{Value, json};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
@@ -186,12 +186,12 @@ fn answers_are_as_the_document_says() {
         (&json!("14200"), &json!(true), &json!(3))
     );
     check(&document, &site.post("/api/v1/jobs", r#"{"n":22}"#).json(), "Job");
-    wait_until("a worker that counts and a history", || {
+    wait_for("a worker that counts and a history", || {
         let counting = site.get("/api/v1/workers").json()["workers"][0]["counting"].is_object();
         let sampled = !site.get("/api/v1/jobs/2/history").json()["samples"][0].is_null();
         let curves = site.get("/api/v1/workers/first/history").json();
         let followed = ["search", "halves"].iter().any(|method| !curves[method]["samples"][0].is_null());
-        (counting && sampled && followed).then_some(())
+        counting && sampled && followed
     });
     for (path, schema) in [
         ("coordinator", "Coordinator"),
@@ -216,7 +216,7 @@ fn answers_are_as_the_document_says() {
     }
     // The board is so small that its parts show nothing.
     assert_eq!(site.post("/api/v1/jobs", r#"{"n":2}"#).status, 201);
-    wait_until("it to be done", || (site.get("/api/v1/jobs/3").json()["state"] == "done").then_some(()));
+    wait_for("it to be done", || site.get("/api/v1/jobs/3").json()["state"] == "done");
     let none = site.get("/api/v1/jobs/3/cells").json();
     check(&document, &none, "Cells");
     assert_eq!(none["cells"], json!([]));
@@ -314,9 +314,7 @@ fn fields_of(document: &Value, schema: &Value) -> serde_json::Map<String, Value>
 fn a_port_that_is_taken_is_said_in_one_line() {
     let site = Site::start();
     let other: PathBuf = site.scratch.path().join("other");
-    let mut command = coordinator_command("127.0.0.1:0", &other);
-    command.args(["--http", &site.address]);
-    let outcome = run(command);
+    let outcome = run(coordinator_command("127.0.0.1:0", &other).args(["--http", &site.address]));
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     let last = outcome.stderr.lines().last().expect("a line");
     assert!(

@@ -12,9 +12,9 @@ use queens_tests::cluster::coordinator_command;
 use queens_tests::guarded::{Behind, Guarded, Invited, certs};
 use queens_tests::http::Answer;
 use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, clean, queens_coordinator, run, wait_until};
+use queens_tests::process::{Running, program, queens_coordinator, run, wait_for, wait_until};
 use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, http, https};
+use queens_tests::{TempDir, http, https};
 use serde_json::Value;
 
 /// A coordinator that encrypts, with a campaign.
@@ -33,7 +33,7 @@ impl Site {
 
     /// Starts a coordinator and opens a campaign, with more arguments for both.
     fn start_with(of_coordinator: &[&str], args: &[&str]) -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         let guarded = Guarded::start_with(&scratch.path().join("data"), of_coordinator);
         let opened = guarded.manage([&["campaign", "open"], args].concat());
         let lines: Vec<&str> = opened.stdout.lines().collect();
@@ -80,7 +80,7 @@ impl Site {
 /// Returns a worker of a person whose home this is, with the slowest kernel.
 fn worker(home: &Path, args: &[&str]) -> Command {
     fs::create_dir_all(home).expect("created");
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(args).env("HOME", home).env_remove("XDG_CONFIG_HOME");
     command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable");
     command
@@ -138,10 +138,10 @@ fn two_strangers_join_and_check_each_other() {
     drop(other);
     let mut alone = site.worker("a", &[]);
     let _alone = Running::start_redirected(alone.stdout(Stdio::null()).stderr(Stdio::null()));
-    wait_until("anna", || {
+    wait_for("anna", || {
         let workers = answer(&site.guarded, &operator, &["workers"]);
         let is_she = |worker: &Value| worker["name"] == "anna" && worker["connected"] == true;
-        workers.as_array().expect("an array").iter().any(is_she).then_some(())
+        workers.as_array().expect("an array").iter().any(is_she)
     });
 }
 
@@ -251,10 +251,10 @@ fn refusals_say_why_and_create_nothing() {
     assert!(unknown.windows(2).all(|two| two[0] == two[1]), "{unknown:?}");
     let pages = [&code, &other].map(|code| {
         let mut page = String::new();
-        wait_until("the end of the page", || {
+        wait_for("the end of the page", || {
             let answer = site.ask(yonder, "GET", &format!("/join/{code}"), "text/plain", "");
             page = answer.body;
-            (answer.status == 404).then_some(())
+            answer.status == 404
         });
         page
     });
@@ -281,7 +281,7 @@ fn refusals_say_why_and_create_nothing() {
 fn a_stranger_joins_at_any_coordinator_of_a_database() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("campaign");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let manage = |args: &[&str]| {
         let ended = queens_coordinator(&[args, &["--store", &address]].concat());
         assert!(ended.status.success(), "{ended:?}");
@@ -325,7 +325,7 @@ const ALL: [&str; 4] = ["minor", "moderate", "serious", "critical"];
 
 #[test]
 fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let about = "https://queens.example.org/get?os=any&v=1";
     let pages = "https://queens.example.org:8443";
@@ -390,11 +390,11 @@ fn a_person_comes_from_the_link_to_a_page_of_their_own() {
     // All of the first board; the second one has just begun.
     let found =
         "Number(document.querySelector('td[data-label^=Solutions]')?.innerText.replaceAll(',', '') ?? 0)";
-    wait_until("her solutions", || {
+    wait_for("her solutions", || {
         // Another address each time: the browser keeps a page for a minute.
         n_tries += 1;
         browser.go(&format!("/people?try={n_tries}"));
-        (browser.eval(found).as_u64() >= Some(365_596)).then_some(())
+        browser.eval(found).as_u64() >= Some(365_596)
     });
     browser.click("td[data-label=Name] a");
     browser.wait_for("h1", "anna <b>&");
@@ -416,7 +416,7 @@ fn a_person_comes_from_the_link_to_a_page_of_their_own() {
 /// Without a URL of the coordinator, workers would not find it; without tokens, anybody may count.
 #[test]
 fn a_campaign_needs_a_coordinator_that_people_can_find() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let behind = Behind::start(&scratch.path().join("data"), &[]);
     let data_dir = behind.data_dir().to_str().expect("UTF-8");
     let refused = queens_coordinator(&["campaign", "open", "--data-dir", data_dir]);

@@ -117,7 +117,7 @@ fn twenty_kills_neither_lose_nor_repeat_anything() {
     // A machine's speed is unknown beforehand: a count that ends too soon is repeated with shorter runs.
     let (dir, before) = (0..5)
         .find_map(|_| {
-            let dir = TempDir::new().expect("a temporary directory");
+            let dir = TempDir::new();
             let remains = kill_again_and_again(dir.path(), &mut times, &mut chance);
             times.share_per_ms *= 1.5;
             remains.map(|remains| (dir, remains))

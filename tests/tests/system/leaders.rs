@@ -3,18 +3,17 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use queens_auth::Pin;
+use queens_tests::TempDir;
 use queens_tests::cluster::Coordinator;
 use queens_tests::data_dir::n_jobs;
 use queens_tests::guarded::Guarded;
-use queens_tests::process::{Ended, Running, clean, promised, queens, run, wait_until};
+use queens_tests::process::{Ended, Running, program, promised, queens, run, wait_for, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
 use queens_tests::standby::Standby;
-use queens_tests::{TempDir, binary};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
@@ -28,13 +27,13 @@ const LONG: u8 = 22;
 const SOON: u64 = 10;
 
 fn scratch() -> TempDir {
-    TempDir::new().expect("a temporary directory")
+    TempDir::new()
 }
 
 /// Starts a worker that knows these coordinators and logs to a file.
 #[track_caller]
 fn worker(coordinators: &[&str], log: &Path) -> Service {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinators.join(","), "--name", "w", "--threads", "1"]);
     command.args(["--kernel", "portable"]).env("QUEENS_LOG", "debug");
     Service::start(command, log)
@@ -172,7 +171,7 @@ fn a_frozen_leader_that_is_still_named_keeps_nobody_from_the_next() {
     first.wait_for_workers(1);
     first.signal("STOP");
     let began = Instant::now();
-    wait_until("the lead to run out", || (began.elapsed() > Duration::from_millis(6500)).then_some(()));
+    wait_for("the lead to run out", || began.elapsed() > Duration::from_millis(6500));
     standby.name(&second.url());
     check_counts_soon(&worker, &second, began);
     first.signal("CONT");
@@ -188,12 +187,10 @@ fn two_that_name_each_other_make_nobody_run_in_circles() {
     let began = Instant::now();
     // It knows only one of them.
     let mut worker = worker(&[&one.url()], &scratch.path().join("worker"));
-    wait_until("some rounds", || (one.n_calls("Session") >= 4).then_some(()));
+    wait_for("some rounds", || one.n_calls("Session") >= 4);
     // Each two attempts had a pause between them.
     assert!(began.elapsed() >= Duration::from_millis(250 + 500 + 1000), "{:?}", began.elapsed());
-    wait_until("as many calls of the other", || {
-        (one.n_calls("Session").abs_diff(other.n_calls("Session")) <= 1).then_some(())
-    });
+    wait_for("as many calls of the other", || one.n_calls("Session").abs_diff(other.n_calls("Session")) <= 1);
     worker.logged("no connection to a coordinator that leads");
     // It is not a refusal: retries go on as long as needed.
     let leader = Coordinator::start(&scratch.path().join("data"));
@@ -236,9 +233,8 @@ fn nonsense_about_who_leads_is_not_followed() {
 fn a_token_goes_to_nobody_who_could_not_be_given_it() {
     let standby = Standby::start();
     standby.name("http://queens.invalid:50051");
-    let mut command = queens(["jobs", "--coordinator", &standby.url()]);
-    command.env("QUEENS_TOKEN", format!("queens_1_{}", "a".repeat(64)));
-    let ended = run(command);
+    let ended = run(queens(["jobs", "--coordinator", &standby.url()])
+        .env("QUEENS_TOKEN", format!("queens_1_{}", "a".repeat(64))));
     // Only the standby was asked.
     assert_eq!(
         ended.complaint(1),
@@ -266,7 +262,7 @@ fn what_changes_something_is_done_once() {
     });
     let mut command = queens(["submit", "11", "--method", "search", "--coordinator"]);
     let submitting = Running::start(command.arg(format!("{},{}", proxy.url(), second.url())));
-    wait_until("the job", || (n_jobs(&dir) == 2).then_some(()));
+    wait_for("the job", || n_jobs(&dir) == 2);
     proxy.cut();
     let outcome = submitting.wait();
     assert!(outcome.complaint(1).contains("it may be done all the same"), "{outcome:?}");

@@ -4,7 +4,7 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
 use queens_solver::{DECOMPOSITION_VERSION, Kernel};
 use queens_tests::cluster::{Coordinator, Scenario, solutions, worker_command};
-use queens_tests::process::{Running, wait_until};
+use queens_tests::process::{Running, wait_for, wait_until};
 use queens_tests::proxy::Proxy;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -24,7 +24,7 @@ fn workers(coordinator: &Coordinator) -> Vec<Value> {
 }
 
 fn is_begun(coordinator: &Coordinator, job: &str) {
-    wait_until("a record", || (coordinator.status(job)["recorded"] != "0").then_some(()));
+    wait_for("a record", || coordinator.status(job)["recorded"] != "0");
 }
 
 #[test]
@@ -97,11 +97,11 @@ fn a_worker_whose_number_is_taken_draws_another_and_loses_nothing() {
         workers(&coordinator).first().map(|worker| worker["worker"].as_str().expect("a number").to_owned())
     });
     proxy.swallow(true);
-    wait_until("its being given up", || workers(&coordinator).is_empty().then_some(()));
+    wait_for("its being given up", || workers(&coordinator).is_empty());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let taken = u64::from_str_radix(&number, 16).expect("a number");
     let thief = runtime.block_on(pretend(coordinator.url(), taken));
-    wait_until("the thief", || (workers(&coordinator).len() == 1).then_some(()));
+    wait_for("the thief", || workers(&coordinator).len() == 1);
     proxy.swallow(false);
     proxy.cut();
     let is_anna = |worker: &&Value| worker["name"] == "anna" && worker["worker"] != number.as_str();

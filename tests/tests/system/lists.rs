@@ -3,7 +3,7 @@
 use queens_tests::browser::{Browser, Viewport};
 use queens_tests::cluster::{Coordinator, Scenario};
 use queens_tests::http::{self, Answer};
-use queens_tests::process::wait_until;
+use queens_tests::process::{wait_for, wait_until};
 use serde_json::{Value, json};
 
 /// A board that takes any machine here some hours.
@@ -32,14 +32,14 @@ fn lists_are_searched_and_sorted_where_they_are_made() {
     let _workers = ["anna", "bert", "anna-2"].map(|name| coordinator.worker(name));
     coordinator.wait_for_workers(3);
     let workers = |query: &str| http::get(&site, &format!("/api/v1/workers?{query}")).json();
-    wait_until("all to be listed", || (workers("")["total"] == 3).then_some(()));
+    wait_for("all to be listed", || workers("")["total"] == 3);
     assert_eq!(names(&workers("search=AN")), ["anna", "anna-2"]);
     assert_eq!(names(&workers("name=anna")), ["anna"]);
     assert_eq!(names(&workers("sort=name&reverse=true")), ["bert", "anna-2", "anna"]);
     let second = workers("search=an&limit=1&offset=1");
     assert_eq!((names(&second), &second["total"]), (vec!["anna-2"], &json!(2)));
     assert_eq!(http::post(&site, "/api/v1/workers/block", r#"{"name":"bert"}"#).status, 200);
-    wait_until("the block", || (names(&workers("state=blocked")) == ["bert"]).then_some(()));
+    wait_for("the block", || names(&workers("state=blocked")) == ["bert"]);
     assert_eq!(workers("state=lost")["total"], 0);
 
     for n in [8, 9, LONG] {
@@ -50,8 +50,8 @@ fn lists_are_searched_and_sorted_where_they_are_made() {
         let jobs = list["jobs"].as_array().expect("a list").iter();
         jobs.map(|job| job["job"].as_str().expect("a number").to_owned()).collect::<Vec<_>>()
     };
-    wait_until("two to be done", || (jobs("state=done").len() == 2).then_some(()));
-    wait_until("one to run", || (jobs("state=running") == ["3"]).then_some(()));
+    wait_for("two to be done", || jobs("state=done").len() == 2);
+    wait_for("one to run", || jobs("state=running") == ["3"]);
     assert_eq!(jobs(""), ["3", "2", "1"]);
     assert_eq!(jobs("sort=n&reverse=true"), ["1", "2", "3"]);
     assert_eq!(jobs("search=n%3D9"), ["2"]);
@@ -128,7 +128,7 @@ fn what_is_not_there_is_told_on_a_page_or_as_json() {
     assert!(http::get(&site, "/nowhere").json()["error"].is_string());
     // A blocked name has a page, even if no worker has the name now.
     assert_eq!(http::post(&site, "/api/v1/workers/block", r#"{"name":"a b/c"}"#).status, 200);
-    wait_until("the page", || (page(&site, "/workers/a%20b%2Fc").status == 200).then_some(()));
+    wait_for("the page", || page(&site, "/workers/a%20b%2Fc").status == 200);
 }
 
 /// Checks that no part of a page overflows in any width, and where its list is a table.

@@ -14,7 +14,7 @@ struct Site {
 
 impl Site {
     fn start() -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         Self { behind: Behind::start(&scratch.path().join("data"), &[]), _scratch: scratch }
     }
 

@@ -80,7 +80,7 @@ fn a_certificate_without_an_end_is_not_written() {
             .add_service(Liar { n_subproblems })
             .serve_with_incoming(TcpListenerStream::new(listener)),
     );
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let file = dir.path().join("certificate");
     let file = file.to_str().expect("UTF-8");
     let url = format!("http://{address}");

@@ -146,9 +146,7 @@ fn what_belongs_together_fits() {
 
 /// Returns the environment variables that a program knows.
 fn known(program: &str) -> BTreeSet<String> {
-    let mut command = clean(Command::new(binary(program)));
-    command.arg("--help");
-    let help = run(command).stdout;
+    let help = run(clean(Command::new(binary(program))).arg("--help")).stdout;
     // The log level is in no list of options.
     variables(&help).chain(["QUEENS_LOG".to_owned()]).collect()
 }

@@ -2,8 +2,6 @@
 //!
 //! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, for minutes.
 
-use std::process::Command;
-
 use queens_proto::pb;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
@@ -12,8 +10,8 @@ use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, worker_command, worker_with};
 use queens_tests::data_dir::identity;
 use queens_tests::http;
-use queens_tests::process::{Running, clean, is_full, queens, run, wait_until};
-use queens_tests::{TempDir, binary, say};
+use queens_tests::process::{Running, is_full, program, queens, run, wait_for, wait_until};
+use queens_tests::{TempDir, say};
 use serde_json::Value;
 
 /// The most queens that both methods count in seconds, without optimisation and with the slowest kernel.
@@ -39,7 +37,7 @@ fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
     let victim = coordinator.worker("victim");
     // The second, so that the first is done before.
     let (_, second) = &jobs[1];
-    wait_until("records of the second job", || (coordinator.status(second)["recorded"] != "0").then_some(()));
+    wait_for("records of the second job", || coordinator.status(second)["recorded"] != "0");
     victim.kill();
     let _worker = coordinator.worker("other");
     for (method, job) in &jobs {
@@ -87,7 +85,7 @@ fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
     let contributions = coordinator.queens(["contributions", &job]).stdout;
     assert!(["victim", "other"].iter().all(|name| contributions.contains(name)), "{contributions}");
     coordinator.stop();
-    let mut check = clean(Command::new(binary("queens-coordinator")));
+    let mut check = program("queens-coordinator");
     check.arg("check").arg(&data_dir);
     let proved = run(check);
     assert!(proved.status.success() && proved.stdout.contains(&solutions(n).to_string()), "{proved:?}");
@@ -150,12 +148,10 @@ async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
 
 #[test]
 fn a_directory_keeps_its_method() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let dir = scratch.path().join("data");
     let count = |method: &[&str]| {
-        let mut command = queens(["count", "11", "--output", "json", "--data-dir"]);
-        command.arg(&dir).args(method);
-        run(command)
+        run(queens(["count", "11", "--output", "json", "--data-dir"]).arg(&dir).args(method))
     };
     let answer: Value = count(&["--method", "halves"]).answer();
     assert_eq!((&answer["method"], &answer["agrees"]), (&"halves".into(), &true.into()));

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
 use std::time::Duration;
 
 use queens_proto::checksum;
@@ -10,10 +9,10 @@ use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
 use queens_solver::DECOMPOSITION_VERSION;
+use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::{identity, records};
-use queens_tests::process::{clean, queens, run, wait_until};
-use queens_tests::{TempDir, binary};
+use queens_tests::process::{program, queens, run, wait_for};
 use tonic::{Code, Status};
 
 struct Fixture {
@@ -23,7 +22,7 @@ struct Fixture {
 }
 
 fn fixture() -> Fixture {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     Fixture { coordinator: Coordinator::start(&scratch.path().join("data")), scratch }
 }
 
@@ -41,7 +40,7 @@ impl Fixture {
 fn a_busy_port_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("bound").to_string();
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let outcome = run(coordinator_command(&address, &data_dir));
     let complaint = outcome.complaint(1);
@@ -52,9 +51,7 @@ fn a_busy_port_is_refused() {
 /// A program with commands takes no word for one that is none.
 #[test]
 fn a_value_that_a_worker_s_option_does_not_take_is_named() {
-    let mut command = clean(Command::new(binary("queens-worker")));
-    command.args(["--nice", "19"]);
-    let ended = run(command);
+    let ended = run(program("queens-worker").args(["--nice", "19"]));
     let complaint = ended.complaint(2);
     assert!(complaint.contains("unexpected argument '19' (see 'queens-worker --help')"), "{complaint}");
 }
@@ -70,11 +67,7 @@ fn a_data_directory_in_use_is_refused() {
 
 #[test]
 fn bad_arguments_are_refused_in_one_line() {
-    let worker = |args: &[&str]| {
-        let mut command = clean(Command::new(binary("queens-worker")));
-        command.args(args);
-        run(command)
-    };
+    let worker = |args: &[&str]| run(program("queens-worker").args(args));
     for url in ["", "foo", "127.0.0.1:50051", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://"] {
         let outcome = worker(&["--coordinator", url]);
         assert!(
@@ -93,9 +86,8 @@ fn bad_arguments_are_refused_in_one_line() {
     for address in ["http://127.0.0.1:80", "a/b:80", "a b:80", ":80", "a"] {
         let outcome = worker(&["--http", address]);
         assert!(outcome.complaint(2).contains("an address and a port and nothing else"), "{outcome:?}");
-        let mut coordinator = coordinator_command("127.0.0.1:0", TempDir::new().expect("a directory").path());
-        coordinator.args(["--http", address]);
-        let outcome = run(coordinator);
+        let outcome =
+            run(coordinator_command("127.0.0.1:0", TempDir::new().path()).args(["--http", address]));
         assert!(outcome.complaint(2).contains("an address and a port and nothing else"), "{outcome:?}");
     }
     for job in ["0", "+1", "01", "-1", "1.0", "18446744073709551616"] {
@@ -110,7 +102,7 @@ fn bad_arguments_are_refused_in_one_line() {
             .contains("expected auto, avx512, avx2, v128 or portable")
     );
     assert!(worker(&["--name", ""]).complaint(2).contains("visible characters"));
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let outcome = run(coordinator_command("nowhere", scratch.path()));
     assert!(outcome.complaint(2).contains("'nowhere'"), "{outcome:?}");
 }
@@ -167,7 +159,7 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     fixture.check_alive();
     let lease = records(&fixture.scratch.path().join("data")).expect("readable")[0].lease.unsigned_abs();
     let number = fixture.coordinator.submit(14);
-    wait_until("the plan", || (fixture.coordinator.status(&number)["state"] == "queued").then_some(()));
+    wait_for("the plan", || fixture.coordinator.status(&number)["state"] == "queued");
     let job = identity(&fixture.scratch.path().join("data"), &number).expect("it is there");
     let delta = |job: &[u8], part, from, to, solutions| {
         let span = Some(pb::Span { part, from, to });

@@ -1,12 +1,12 @@
 //! All names of one invitation are one party: its holder lies with eight names, beside three honest invitations.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use queens_tests::TempDir;
 use queens_tests::cluster::solutions;
 use queens_tests::guarded::Behind;
 use queens_tests::liar::Liar;
-use queens_tests::process::{Ended, Running, clean, queens, run, wait_until};
-use queens_tests::{TempDir, binary};
+use queens_tests::process::{Ended, Running, program, queens, run, wait_for, wait_until};
 use serde_json::Value;
 
 const N: u8 = 15;
@@ -21,10 +21,9 @@ struct Cluster {
 
 impl Cluster {
     fn queens(&self, args: &[&str]) -> Ended {
-        let mut command = queens(args);
-        command.args(["--coordinator", &self.behind.coordinator().url()]);
-        command.env("QUEENS_TOKEN", &self.operator);
-        run(command)
+        run(queens(args)
+            .args(["--coordinator", &self.behind.coordinator().url()])
+            .env("QUEENS_TOKEN", &self.operator))
     }
 
     fn status(&self) -> Value {
@@ -46,7 +45,7 @@ impl Cluster {
 
 /// Starts a worker with a token at this address.
 fn worker(url: &str, token: &str, name: &str) -> Running {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", "portable"]);
     command.env("QUEENS_TOKEN", token);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -56,7 +55,7 @@ fn worker(url: &str, token: &str, name: &str) -> Running {
 /// When each name was a party of its own, this job got a wrong number, and anna, bert and carol were blocked.
 #[test]
 fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let behind = Behind::start(&scratch.path().join("data"), &[]);
     let operator = behind.token("operator");
     let cluster = Cluster { behind, operator };
@@ -67,7 +66,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     let _lying: Vec<Running> = names.iter().map(|name| worker(&liar.url(), &token, name)).collect();
     let honest: Vec<(&str, String)> = HONEST.iter().map(|name| (*name, cluster.invite(1))).collect();
     let _honest: Vec<Running> = honest.iter().map(|(name, token)| worker(&url, token, name)).collect();
-    wait_until("eleven workers", || (cluster.workers().len() == 11).then_some(()));
+    wait_for("eleven workers", || cluster.workers().len() == 11);
 
     let n = N.to_string();
     let submitted =
@@ -112,7 +111,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
 /// With a single invitation, the job waits, and says why.
 #[test]
 fn a_job_says_that_it_needs_a_second_invitation() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let behind = Behind::start(&scratch.path().join("data"), &[]);
     let operator = behind.token("operator");
     let cluster = Cluster { behind, operator };

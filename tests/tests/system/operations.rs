@@ -220,7 +220,7 @@ fn follow(name: &str, page: &str) -> Result<(), String> {
     if commands.is_empty() {
         return Err("there is no command that is run".to_owned());
     }
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let [home, outputs] = ["home", "outputs"].map(|name| scratch.path().join(name));
     for dir in [&home, &outputs] {
         fs::create_dir(dir).expect("a directory");

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use queens_proto::pb::worker_message::Message;
@@ -10,18 +9,18 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, coordinator_message};
 use queens_solver::DECOMPOSITION_VERSION;
 use queens_store::sqlite::{audit, audit_file};
+use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, fast_worker, solutions};
 use queens_tests::data_dir::tamper;
 use queens_tests::guarded::Behind;
 use queens_tests::http;
-use queens_tests::process::{Ended, Running, clean, run, wait_until};
-use queens_tests::{TempDir, binary};
+use queens_tests::process::{Ended, Running, program, run, wait_for, wait_until};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 fn scratch() -> TempDir {
-    TempDir::new().expect("a temporary directory")
+    TempDir::new()
 }
 
 fn number(value: &Value) -> u128 {
@@ -35,12 +34,12 @@ fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
 /// Waits until this many subproblems of a job are recorded.
 #[track_caller]
 fn wait_for_records(coordinator: &Coordinator, job: &str, n_recorded: u128) {
-    wait_until("records", || (recorded(coordinator, job) >= n_recorded).then_some(()));
+    wait_for("records", || recorded(coordinator, job) >= n_recorded);
 }
 
 #[track_caller]
 fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
-    wait_until(state, || (coordinator.status(job)["state"] == state).then_some(()));
+    wait_for(state, || coordinator.status(job)["state"] == state);
 }
 
 /// Starts a fast worker to count the rest of a job, and waits for its end.
@@ -83,7 +82,7 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     wait_for_records(&coordinator, &job, 20);
     check_says(&coordinator.queens(["pause", &job]), "job 1 is paused");
     check_says(&coordinator.queens(["pause", &job]), "job 1 is paused");
-    wait_until("chunks in hand to be reported", || (coordinator.status(&job)["workers"] == 0).then_some(()));
+    wait_for("chunks in hand to be reported", || coordinator.status(&job)["workers"] == 0);
     let before = coordinator.status(&job);
     assert!(before["fraction"].as_f64().expect("a number") < 1.0, "{before}");
     coordinator = coordinator.kill_and_restart();
@@ -118,9 +117,9 @@ fn workers_go_over_to_an_urgent_job_and_come_back() {
     wait_for_records(&coordinator, &slow, 20);
     let answer = coordinator.queens(["submit", "16", "--priority", "5", "--output", "json"]).answer();
     let urgent = answer["job"].as_str().expect("a job").to_owned();
-    wait_until("the workers to change", || {
+    wait_for("the workers to change", || {
         let [slow, urgent] = [coordinator.status(&slow), coordinator.status(&urgent)];
-        (slow["workers"] == 0 && urgent["workers"] == 2).then_some(())
+        slow["workers"] == 0 && urgent["workers"] == 2
     });
     let n_recorded = recorded(&coordinator, &slow);
     wait_for_records(&coordinator, &urgent, 20);
@@ -146,7 +145,7 @@ fn workers_go_over_to_an_urgent_job_and_come_back() {
 
 /// Starts a worker that logs to a file.
 fn logging_worker(coordinator: &Coordinator, name: &str, log: &Path) -> Running {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1"]);
     command.args(["--kernel", "portable"]).args(SLOWLY).stderr(File::create(log).expect("a log file"));
     Running::start_redirected(&mut command)
@@ -166,12 +165,12 @@ fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
     let told = "the coordinator says: the operator has drained this worker: it reports its counts and ends";
     assert!(log.contains(told) && log.contains("drained by the coordinator"), "{log}");
     assert_eq!(log.matches("WARN").count(), 1, "{log}");
-    wait_until("its goodbye", || worker(&coordinator, "drained").is_none().then_some(()));
+    wait_for("its goodbye", || worker(&coordinator, "drained").is_none());
     let status = coordinator.status(&job);
     assert_eq!((&status["state"], &status["workers"]), (&Value::from("queued"), &Value::from(0)), "{status}");
     // The next of the name is another worker.
     let _next = coordinator.worker("drained");
-    wait_until("the next to count", || counts(&coordinator, "drained").then_some(()));
+    wait_for("the next to count", || counts(&coordinator, "drained"));
     check_done(&coordinator, &job, 16);
     assert_eq!(coordinator.status(&job)["verified"], 0, "nothing is counted twice");
     let outcome = coordinator.queens(["workers", "drain", "nobody"]);
@@ -186,7 +185,7 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 10);
     check_says(&coordinator.queens(["workers", "block", "bad"]), "1 worker named 'bad': blocked");
-    wait_until("its chunk", || (coordinator.status(&job)["workers"] == 0).then_some(()));
+    wait_for("its chunk", || coordinator.status(&job)["workers"] == 0);
     coordinator = coordinator.kill_and_restart();
     let again =
         wait_until("it to come back", || worker(&coordinator, "bad").filter(|w| w["connected"] == true));
@@ -197,8 +196,8 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     wait_for_records(&coordinator, &job, n_recorded + 5);
     assert_eq!(worker(&coordinator, "bad").expect("is there")["recorded"], 0);
     blocked.kill();
-    wait_until("it to be given up", || {
-        (worker(&coordinator, "bad").expect("still listed")["connected"] == false).then_some(())
+    wait_for("it to be given up", || {
+        worker(&coordinator, "bad").expect("still listed")["connected"] == false
     });
     let table = wait_until("the block alone to be listed", || {
         let table = coordinator.queens(["workers"]).stdout;
@@ -207,11 +206,11 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     assert!(table.contains("good"), "{table}");
     other.kill();
     let _again = logging_worker(&coordinator, "bad", &log);
-    wait_until("its log", || {
-        fs::read_to_string(&log).expect("a log").contains("workers named 'bad' are blocked").then_some(())
+    wait_for("its log", || {
+        fs::read_to_string(&log).expect("a log").contains("workers named 'bad' are blocked")
     });
     check_says(&coordinator.queens(["workers", "unblock", "bad"]), "1 worker named 'bad': not blocked");
-    wait_until("it to count", || counts(&coordinator, "bad").then_some(()));
+    wait_for("it to count", || counts(&coordinator, "bad"));
     finish(&coordinator, &job, 16);
     for (what, done) in [("block", "blocked"), ("unblock", "not blocked")] {
         let outcome = coordinator.queens(["workers", what, "nobody"]);
@@ -302,7 +301,7 @@ fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_anothe
 }
 
 fn maintain(args: &[&str], data_dir: &Path) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
+    let mut command = program("queens-coordinator");
     command.args(args).arg("--data-dir").arg(data_dir);
     // As containers have it.
     run(command)
@@ -388,9 +387,7 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
         }
     });
     let complaint = |args: &[&str], url: &str| {
-        let mut command = queens_tests::process::queens(args);
-        command.args(["--coordinator", url]);
-        let outcome = run(command);
+        let outcome = run(queens_tests::process::queens(args).args(["--coordinator", url]));
         assert!(outcome.complaint(1).contains(url), "{outcome:?}");
         outcome.complaint(1).to_owned()
     };
@@ -429,7 +426,7 @@ fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
     let jobs = coordinator.queens(["jobs"]).stdout;
     assert!(jobs.contains("planning, 1 before it"), "{jobs}");
     check_says(&coordinator.queens(["cancel", &first]), "job 1 is cancelled, priority 0");
-    wait_until("its turn", || coordinator.status(&second)["plans_before"].is_null().then_some(()));
+    wait_for("its turn", || coordinator.status(&second)["plans_before"].is_null());
     check_says(&coordinator.queens(["cancel", &second]), "job 2 is cancelled, priority 0");
     coordinator.stop();
 }

@@ -9,9 +9,7 @@ use queens_tests::{TempDir, binary, skipped};
 /// Runs `queens` with its stdout redirected by a shell.
 #[track_caller]
 fn redirected(args: &str, to: &str) -> Ended {
-    let mut command = clean(Command::new("sh"));
-    command.args(["-c", &format!("exec \"$0\" {args} {to}")]).arg(binary("queens"));
-    run(command)
+    run(clean(Command::new("sh")).args(["-c", &format!("exec \"$0\" {args} {to}")]).arg(binary("queens")))
 }
 
 const ANSWERS: [&str; 9] = [
@@ -42,7 +40,7 @@ fn an_answer_that_nobody_can_have_is_an_error() {
 
 #[test]
 fn an_answer_that_nobody_wants_is_none() {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let file = dir.path().join("board.svg");
     for args in ANSWERS {
         for to in [">/dev/null", "1<>/dev/null", "2>&- | true"] {

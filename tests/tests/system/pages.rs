@@ -2,7 +2,7 @@
 
 use queens_tests::browser::{Browser, Viewport};
 use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::process::{Running, is_full, wait_until};
+use queens_tests::process::{Running, is_full, wait_for, wait_until};
 use queens_tests::{TempDir, http};
 use serde_json::{Value, json};
 
@@ -71,9 +71,9 @@ impl Site {
         let address = coordinator.http();
         let worker = coordinator.worker("anna");
         let done = coordinator.submit(14);
-        wait_until("the first count", || {
+        wait_for("the first count", || {
             let job = http::get(&address, &format!("/api/v1/jobs/{done}")).json();
-            (job["state"] == "done" && job["fundamental"].is_string()).then_some(())
+            job["state"] == "done" && job["fundamental"].is_string()
         });
         _ = coordinator.submit(LONG);
         wait_until("a curve", || {

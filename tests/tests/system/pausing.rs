@@ -10,10 +10,10 @@ use std::{fs, thread};
 
 use queens_solver::Kernel;
 use queens_tests::cluster::{Coordinator, SLOWLY, solutions, worker_command};
-use queens_tests::process::{Ended, clean, is_installed, run, wait_until};
+use queens_tests::process::{Ended, clean, is_installed, program, run, wait_for, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::{TempDir, skipped};
 use serde_json::Value;
 
 /// A board that takes any machine here some hours, and one that takes some seconds.
@@ -27,7 +27,7 @@ struct Guest {
 
 impl Guest {
     fn new() -> Self {
-        Self { scratch: TempDir::new().expect("a temporary directory") }
+        Self { scratch: TempDir::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -50,7 +50,7 @@ impl Guest {
 
     /// Runs a command of `queens-worker` that talks to a worker.
     fn run(&self, args: &[&str]) -> Ended {
-        let mut command = self.with_sockets(clean(Command::new(binary("queens-worker"))));
+        let mut command = self.with_sockets(program("queens-worker"));
         command.args(args);
         run(command)
     }
@@ -91,7 +91,7 @@ fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
 }
 
 fn wait_for_log(worker: &Service, text: &str) {
-    wait_until(text, || worker.log().contains(text).then_some(()));
+    wait_for(text, || worker.log().contains(text));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_user_pauses_a_worker_and_lets_it_count_again() {
         (&Value::from(true), &Value::from([""; 0].to_vec()))
     );
     assert_eq!(status["coordinators"][0], format!("{}/", coordinator.url()));
-    wait_until("a record", || (recorded(&coordinator, &job) > 0).then_some(()));
+    wait_for("a record", || recorded(&coordinator, &job) > 0);
     assert_eq!(guest.told(&["pause"]), "anna: not counting: paused by you");
     wait_for_log(&worker, "paused; everything it counted is recorded");
     coordinator.wait_for_workers(0);
@@ -120,7 +120,7 @@ fn a_user_pauses_a_worker_and_lets_it_count_again() {
     let before = recorded(&coordinator, &job);
     guest.told(&["resume", "--name", "anna"]);
     guest.wait_for("anna", "counting");
-    wait_until("more records", || (recorded(&coordinator, &job) > before).then_some(()));
+    wait_for("more records", || recorded(&coordinator, &job) > before);
     assert_eq!(guest.told(&["stop"]), "anna: leaving");
     let mut worker = worker;
     assert!(worker.wait().success());
@@ -156,13 +156,13 @@ fn what_was_counted_before_a_pause_is_offered_until_it_is_recorded() {
     let proxy = Proxy::start(coordinator.address());
     let job = coordinator.submit(LONG);
     let worker = guest.worker(&proxy.url(), "anna", &SLOWLY);
-    wait_until("a record", || (recorded(&coordinator, &job) > 0).then_some(()));
+    wait_for("a record", || recorded(&coordinator, &job) > 0);
     let subproblems =
         || guest.status("anna")["subproblems"].as_str().expect("a number").parse::<u128>().expect("one");
     // Nothing is acknowledged from here on, and some more is counted.
     proxy.swallow(true);
     let before = subproblems();
-    wait_until("counts", || (subproblems() > before).then_some(()));
+    wait_for("counts", || subproblems() > before);
     guest.told(&["pause"]);
     assert!(!worker.log().contains("paused; everything"), "{}", worker.log());
     assert!(recorded(&coordinator, &job) < subproblems());
@@ -172,7 +172,7 @@ fn what_was_counted_before_a_pause_is_offered_until_it_is_recorded() {
     let n_counted = subproblems();
     // The status may be a moment old.
     let all = format!("the {n_counted} subproblems, all and none twice");
-    wait_until(&all, || (recorded(&coordinator, &job) == n_counted).then_some(()));
+    wait_for(&all, || recorded(&coordinator, &job) == n_counted);
     worker.stop();
 }
 
@@ -282,16 +282,14 @@ fn a_worker_counts_in_its_hours() {
 
 #[test]
 fn a_wrong_schedule_or_zone_is_said_at_the_start() {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--check-config", "--schedule", "Mon-Fri 19:00"]);
     let told = run(command).complaint(2).to_owned();
     let hint =
         "'Mon-Fri 19:00': '19:00' has no end; expected days and hours such as 'Mon-Fri 19:00-07:00, Sat-Sun'";
     assert!(told.contains(hint), "{told}");
-    let mut command = clean(Command::new(binary("queens-worker")));
-    command.args(["--check-config", "--schedule", "Mon-Fri"]).env("TZ", "No/Where");
     assert!(
-        run(command)
+        run(program("queens-worker").args(["--check-config", "--schedule", "Mon-Fri"]).env("TZ", "No/Where"))
             .complaint(1)
             .starts_with("error: the local time zone, which --schedule needs, is not known")
     );

@@ -11,7 +11,7 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::cluster::Coordinator;
 use queens_tests::guarded::Behind;
-use queens_tests::process::{run, wait_until};
+use queens_tests::process::{run, wait_for};
 use queens_tests::{TempDir, http, say};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -28,7 +28,7 @@ struct Site {
 
 impl Site {
     fn start() -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         // Fewer requests than places for event streams; otherwise the first stream would lose its place.
         let most = ["--max-submissions", "30", "--max-requests", "40"];
         let behind = Behind::start(&scratch.path().join("data"), &most);
@@ -96,9 +96,7 @@ fn one_person_has_so_many_requests_at_a_time() {
     assert!(answer.json()["error"].to_string().contains("requests of yours"), "{answer:?}");
     assert_eq!(site.ask(&other, "GET", "/api/v1/jobs", "").status, 200);
     drop(open);
-    wait_until("its portion is given back", || {
-        (site.ask(&greedy, "GET", "/api/v1/jobs", "").status == 200).then_some(())
-    });
+    wait_for("its portion is given back", || site.ask(&greedy, "GET", "/api/v1/jobs", "").status == 200);
 }
 
 #[test]
@@ -213,9 +211,7 @@ fn who_is_revoked_is_put_out_though_answers_are_not_read() {
     let token = site.token("worker");
     // The coordinator sends it leases.
     assert_eq!(site.ask(&site.token("operator"), "POST", "/api/v1/jobs", "{\"n\":14}").status, 201);
-    wait_until("the plan", || {
-        (site.ask(&site.viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued").then_some(())
-    });
+    wait_for("the plan", || site.ask(&site.viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued");
     let address = endpoint(&site.coordinator().url()).expect("a URL");
     // Nobody reads the answers.
     let credentials = credentials(&token);
@@ -226,15 +222,15 @@ fn who_is_revoked_is_put_out_though_answers_are_not_read() {
     };
     let runtime = Runtime::new().expect("a runtime");
     let session = runtime.block_on(begin(&route, 1, "fool")).expect("a session");
-    wait_until("the worker", || is_connected().then_some(()));
+    wait_for("the worker", &is_connected);
     let number = token.parse::<Token>().expect("a token").invitation().to_string();
     site.behind.manage(["revoke", &number]);
     // It is never silent for so long that it would be given up.
-    wait_until("the end of its session", || {
+    wait_for("the end of its session", || {
         let report = pb::Report { sequence: 1, ..pb::Report::default() };
         let message = pb::worker_message::Message::Report(report);
         _ = session.0.try_send(pb::WorkerMessage { message: Some(message) });
-        (!is_connected()).then_some(())
+        !is_connected()
     });
     drop(session);
 }

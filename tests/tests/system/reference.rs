@@ -32,9 +32,7 @@ fn check(name: &str, made: &str) {
 
 /// Returns the help of a program or of one of its commands, without defaults of this machine.
 fn help(program: &str, commands: &[&str]) -> String {
-    let mut command = clean(Command::new(binary(program)));
-    command.args(commands).arg("--help");
-    let said = run(command);
+    let said = run(clean(Command::new(binary(program))).args(commands).arg("--help"));
     assert!(said.status.success(), "{said:?}");
     let mut lines = String::new();
     let mut is_of_processors = false;
@@ -167,7 +165,7 @@ fn metrics(told: &str) -> String {
 
 #[test]
 fn metrics_are_those_that_are_served() {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let coordinator = Coordinator::start_with_http(&dir.path().join("jobs"));
     let mut command = worker_command(&coordinator.url(), "rack1", Kernel::Portable);
     command.args(["--http", "127.0.0.1:0"]);

@@ -19,15 +19,13 @@ fn restore(args: &[&str]) -> Ended {
 
 #[test]
 fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let path = |name: &str| scratch.path().join(name);
     let (data_dir, copy) = (path("data"), path("copy"));
     let behind = Behind::start(&data_dir, &[]);
     let (token, kept_out) = (behind.token("viewer"), behind.token("operator"));
     let asks = |coordinator: &Coordinator, token: &str| {
-        let mut command = coordinator.queens_command(["jobs"]);
-        command.env("QUEENS_TOKEN", token);
-        run(command).status.success()
+        run(coordinator.queens_command(["jobs"]).env("QUEENS_TOKEN", token)).status.success()
     };
     assert!(asks(behind.coordinator(), &token) && asks(behind.coordinator(), &kept_out));
     let copied = Command::new("cp").arg("-a").args([&data_dir, &copy]).status().expect("there is cp");
@@ -51,7 +49,7 @@ fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
 
 #[test]
 fn nothing_is_restored_that_is_not_proved() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let path = |name: &str| scratch.path().join(name);
     let (data_dir, backup) = (path("data"), path("backup.db"));
     let coordinator = Coordinator::start(&data_dir);

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::mpsc;
 
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
@@ -12,9 +11,9 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTraceServiceRequest, ExportTraceServiceResponse,
 };
 use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::process::{clean, queens, run};
+use queens_tests::process::{program, queens, run};
 use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, http};
+use queens_tests::{TempDir, http};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -61,7 +60,7 @@ fn files(dir: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn no_secret_is_shown_anywhere() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let (collector, received) = collect(&runtime);
@@ -70,11 +69,8 @@ fn no_secret_is_shown_anywhere() {
     command.args(["--http", "127.0.0.1:0", "--require-tokens", "--otlp", &collector]);
     command.env("QUEENS_LOG", "trace");
     let coordinator = Coordinator::start_command(command, &data_dir);
-    let manage = |args: &[&str]| {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
-        command.args(args).arg("--data-dir").arg(&data_dir);
-        run(command)
-    };
+    let manage =
+        |args: &[&str]| run(program("queens-coordinator").args(args).arg("--data-dir").arg(&data_dir));
     let invite = |role: &str| {
         let line = manage(&["invite", "--role", role]).stdout;
         let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
@@ -84,7 +80,7 @@ fn no_secret_is_shown_anywhere() {
     // A mistyped token is a secret as well.
     let mistyped = format!("{}x", invite("operator"));
 
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--threads", "1", "--kernel", "portable"]);
     command.args(["--otlp", &collector]).env("QUEENS_TOKEN", &worker).env("QUEENS_LOG", "trace");
     let service = Service::start(command, &scratch.path().join("worker.log"));

@@ -8,7 +8,7 @@ use queens_tests::cluster::{Coordinator, coordinator_command};
 
 #[test]
 fn a_coordinator_says_when_it_is_ready_and_outlives_a_hangup() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let path = scratch.path().join("supervisor");
     let supervisor = UnixDatagram::bind(&path).expect("bound");
     supervisor.set_read_timeout(Some(Duration::from_secs(600))).expect("a time limit");

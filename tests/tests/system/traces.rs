@@ -1,7 +1,6 @@
 //! Traces and logs of the services.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 use std::sync::mpsc;
 
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
@@ -11,10 +10,10 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTraceServiceRequest, ExportTraceServiceResponse,
 };
 use opentelemetry_proto::tonic::trace::v1::Span;
+use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::process::clean;
+use queens_tests::process::program;
 use queens_tests::service::Service;
-use queens_tests::{TempDir, binary};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -45,11 +44,11 @@ fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {
             .add_service(TraceServiceServer::new(Collector(sender)))
             .serve_with_incoming(TcpListenerStream::new(listener)),
     );
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
     command.args(["--otlp", &collector]);
     let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args([
         "--coordinator",
         &coordinator.url(),
@@ -101,7 +100,7 @@ fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {
 
 #[test]
 fn logs_are_json_objects_on_request() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
     command.args(["--log-format", "json"]);
     let log = scratch.path().join("log");
@@ -117,7 +116,7 @@ fn logs_are_json_objects_on_request() {
 
 #[test]
 fn a_mistyped_log_level_is_said_and_silences_nothing() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
     command.env("QUEENS_LOG", "inof");
     let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));

@@ -8,7 +8,7 @@ use queens_proto::pb::{self, Notice, worker_message};
 use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
-use queens_tests::process::{clean, run, wait_until};
+use queens_tests::process::{clean, run, wait_for};
 use queens_tests::service::Service;
 use queens_tests::{Port, TempDir, binary};
 use serde_json::Value;
@@ -18,7 +18,7 @@ const ABOUT: &str = "https://queens.example.org/about";
 
 #[test]
 fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start_with(&scratch.path().join("data"), &["--about-url", ABOUT]);
     let [operator, worker] = ["operator", "worker"].map(|role| guarded.invite(["--role", role]));
     let mut command = guarded.worker_command(&worker, "anna");
@@ -36,7 +36,7 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
     };
     let waits_for = |text: &str| {
         let logged = format!("nothing to count: {text} (see {ABOUT})");
-        wait_until(&logged, || anna.log().contains(&logged).then_some(()));
+        wait_for(&logged, || anna.log().contains(&logged));
         let told = status(&["--output", "json"]).answer();
         assert_eq!(told["waits_for"], format!("{text} (see {ABOUT})"), "{told}");
         assert_eq!((&told["state"], &told["news"]), (&Value::from("no_job"), &Value::Null), "{told}");
@@ -49,9 +49,9 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
     waits_for("the operator has paused all jobs");
     // It counts, and waits for the same again: that is no news.
     queens(&["resume", "1"]);
-    wait_until("a lease", || (status(&["--output", "json"]).answer()["state"] == "counting").then_some(()));
+    wait_for("a lease", || status(&["--output", "json"]).answer()["state"] == "counting");
     queens(&["pause", "1"]);
-    wait_until("a pause", || (status(&["--output", "json"]).answer()["state"] == "no_job").then_some(()));
+    wait_for("a pause", || status(&["--output", "json"]).answer()["state"] == "no_job");
     guarded.manage(["campaign", "open"]);
     guarded.manage(["campaign", "close", "--all"]);
     queens(&["cancel", "1"]);
@@ -59,7 +59,7 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
     assert_eq!(anna.log().matches("the operator has paused all jobs").count(), 1, "{}", anna.log());
     let other = guarded.invite(["--role", "worker"]);
     let mut bert = Service::start(guarded.worker_command(&other, "bert"), &scratch.path().join("bert.log"));
-    wait_until("bert", || bert.log().contains("nothing to count").then_some(()));
+    wait_for("bert", || bert.log().contains("nothing to count"));
     queens(&["workers", "drain", "bert"]);
     assert_eq!(bert.wait().code(), Some(0));
     let told = format!("has drained this worker: it reports its counts and ends (see {ABOUT})");
@@ -104,7 +104,7 @@ async fn notices(url: &str, hello: pb::WorkerMessage, n_notices: usize) -> Resul
 
 #[tokio::test]
 async fn workers_of_other_versions_are_told_which_one_to_install() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let (port, data_dir) = (Port::draw(), scratch.path().join("data"));
     let mut command = coordinator_command(&port.address(), &data_dir);
     command.args(["--about-url", ABOUT]);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use queens_auth::Credentials;
 use queens_proto::client::{Route, endpoint};
 use queens_tests::guarded::Behind;
-use queens_tests::process::{processor_time, wait_until};
+use queens_tests::process::{processor_time, wait_for};
 use queens_tests::{TempDir, http, say};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -55,7 +55,7 @@ fn readers_of_public_pages_add_little_to_the_load() {
 
 /// Returns the coordinator's processor time in seconds, the number of reports, and that of readers and joins.
 fn measured(load: Load, read: bool) -> (f64, usize, usize) {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let args = ["--public", "--url", "https://queens.example.org:443"];
     let behind = Behind::start(&scratch.path().join("data"), &args);
     let address = behind.coordinator().http();
@@ -63,9 +63,9 @@ fn measured(load: Load, read: bool) -> (f64, usize, usize) {
     let headers = [("Authorization", &*bearer), ("Content-Type", "application/json")];
     let job = json!({ "n": load.n, "method": "search", "confirm": true }).to_string();
     assert_eq!(http::request(&address, "POST", "/api/v1/jobs", &headers, &job).status, 201);
-    wait_until("the plan", || {
+    wait_for("the plan", || {
         let job = http::request(&address, "GET", "/api/v1/jobs/1", &headers, "").json();
-        (job["state"] == "queued").then_some(())
+        job["state"] == "queued"
     });
     let opened = behind.manage(["campaign", "open"]).stdout;
     let code = opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link");
@@ -76,7 +76,7 @@ fn measured(load: Load, read: bool) -> (f64, usize, usize) {
     for number in 0..N_PEOPLE {
         assert_eq!(join(&address, &path, &format!("person {number}")), 201);
     }
-    wait_until("the first sums", || (http::get(&address, "/people").status == 200).then_some(()));
+    wait_for("the first sums", || http::get(&address, "/people").status == 200);
     let uses = load.n_workers.to_string();
     let invited = behind.manage(["invite", "--role", "worker", "--uses", &uses]).stdout;
     let token = invited.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use queens_auth::Trust;
 use queens_tests::cluster::Coordinator;
-use queens_tests::process::{Running, is_installed, wait_until};
+use queens_tests::process::{Running, is_installed, wait_for, wait_until};
 use queens_tests::{http, skipped};
 use serde_json::Value;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -98,7 +98,7 @@ impl Scene {
         let scene = Self { site, coordinator, operator, viewer };
         let submitted = scene.ask("POST", "/api/v1/jobs", r#"{"n":18}"#);
         assert_eq!(submitted["job"], "1", "{submitted}");
-        wait_until("a plan", || (scene.ask("GET", "/api/v1/jobs/1", "")["state"] == "queued").then_some(()));
+        wait_for("a plan", || scene.ask("GET", "/api/v1/jobs/1", "")["state"] == "queued");
         scene
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, iter};
 
-use queens_tests::process::{Running, clean, is_installed, run, wait_until};
+use queens_tests::process::{Running, clean, is_installed, run, wait_for, wait_until};
 use queens_tests::{Port, binary};
 
 const CONFIGURATION: &str = include_str!("slurm.conf");
@@ -59,7 +59,7 @@ impl Slurm {
         let mut arguments = vec!["--force", "--foreground"];
         arguments.extend(munge.iter().map(String::as_str));
         let munged = started(dir, "munged", &arguments);
-        wait_until("munged", || dir.join("munge.socket").exists().then_some(()));
+        wait_for("munged", || dir.join("munge.socket").exists());
         let controller = started(dir, "slurmctld", &["-D"]);
         let mut slurm = Self { dir: dir.to_owned(), work: [None, None], _services: vec![controller, munged] };
         NODES.into_iter().for_each(|node| slurm.start_node(node));
