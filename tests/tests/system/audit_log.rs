@@ -177,7 +177,8 @@ impl Fixture {
             Err(reason) => format!("refused: {reason}"),
         };
         assert_eq!((entry["outcome"].as_str(), n), (Some(&*outcome), n_before + 1), "{what:?}: {entry}");
-        assert_eq!(entry["who"], "invitation 1", "{what:?}");
+        let by = ["who", "role", "peer"].map(|field| entry[field].as_str().unwrap_or_default());
+        assert_eq!(by, ["invitation 1", "operator", "127.0.0.1"], "{what:?}");
         match expected {
             "done" => assert_eq!(outcome, "done", "{what:?}"),
             reason => {

@@ -213,13 +213,6 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
     check_usage(&["bench", "18"], &["'18'"]);
 }
 
-#[test]
-fn an_estimate_of_nothing_is_help() {
-    let outcome = run(queens(["estimate"]));
-    assert_eq!((outcome.status.code(), outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
-    assert!(outcome.stderr.contains("Usage: queens estimate "), "{outcome:?}");
-}
-
 /// valgrind's processor has no AVX-512: the choice at run time must detect that.
 #[test]
 fn the_kernel_is_one_that_the_processor_has_also_under_valgrind() {

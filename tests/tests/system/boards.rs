@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use queens_solver::{BoardSize, published};
-use queens_tests::process::{Ended, Running, clean, is_installed, queens, run};
+use queens_tests::process::{Ended, clean, is_installed, queens, run};
 use queens_tests::{TempDir, binary, skipped};
 use serde_json::{Value, json};
 
@@ -323,6 +323,8 @@ fn wrong_usage_names_what_is_wrong() {
         (&["render", "8", "-o", "x.png", "--caption", "a"], &["caption", "SVG"]),
         (&["render", "8", "-o", "x.svg", "--caption", "a\nb"], &["--caption", "200 visible characters"]),
         (&["submit", "28-24"], &["'28-24'", "the smaller first", "24-28"]),
+        (&["submit", "9", "--priority", "high"], &["'high' is no priority"]),
+        (&["priority", "1", "1001"], &["from -1000 to 1000"]),
         (&["submit", "16-17", "--parts", "0..3"], &["--parts", "16 to 17", "each by itself"]),
         (&["submit", "26-28"], &["n = 26 to 28", "core-years", "--yes"]),
         (&["jobs", "--state", "running,tired"], &["'tired'", "planning, queued, running, paused, done"]),
@@ -336,27 +338,6 @@ fn wrong_usage_names_what_is_wrong() {
     for (args, expected) in rows {
         check_usage(args, expected);
     }
-}
-
-#[track_caller]
-fn check_closed_pipe(args: &str) {
-    let mut running = Running::start(&mut queens(args.split(' ')));
-    running.close_stdout();
-    let outcome = running.wait();
-    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{args}: {outcome:?}");
-}
-
-#[test]
-fn a_reader_that_goes_away_is_no_error() {
-    check_closed_pipe("list 18");
-    check_closed_pipe("list 8 --format board");
-    check_closed_pipe("solve 1000000");
-    check_closed_pipe("render 8");
-    check_closed_pipe("render 8 -o -");
-    check_closed_pipe("animate 9");
-    check_closed_pipe("animate 6 -o - --format gif");
-    check_closed_pipe("table 1-5");
-    check_closed_pipe("count 8 --given 0:0");
 }
 
 #[test]

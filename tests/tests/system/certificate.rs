@@ -166,15 +166,6 @@ fn a_board_that_was_counted_twice_has_one_certificate() {
 }
 
 #[test]
-fn what_was_counted_again_is_in_the_certificate() {
-    let site = temp();
-    let answer = check(&certified(&site, &["--recount", "100"]), &["--seconds", "0"]).answer();
-    let pass = &answer["parts"][0]["passes"][0];
-    assert_eq!((&pass["recount_ppm"], &pass["confirmed_records"]), (&1_000_000.into(), &pass["records"]));
-    assert_ne!(pass["seed"], "0".repeat(32));
-}
-
-#[test]
 fn sites_merge_what_each_has_counted() {
     let sites = [temp(), temp(), temp()];
     let all = certified(&sites[0], &[]);

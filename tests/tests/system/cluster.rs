@@ -1,14 +1,13 @@
 //! Counting through a cluster: a coordinator and workers as separate processes.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
 use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, Scenario, fast_worker, solutions};
-use queens_tests::data_dir::{n_jobs, records, share};
-use queens_tests::process::{Running, program, promised, queens, wait_for, wait_until};
+use queens_tests::cluster::{Coordinator, Scenario, solutions};
+use queens_tests::data_dir::n_jobs;
+use queens_tests::process::{Running, program, promised, queens, wait_for};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
 use serde_json::Value;
@@ -72,50 +71,6 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
             coordinator.status(job)["fundamental"] == fundamental(*n).as_str()
         });
     }
-}
-
-/// A worker, and the coordinator twice, are killed while the job is unfinished.
-#[test]
-fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
-    let Scenario { scratch: _scratch, data_dir, mut coordinator } = Scenario::start();
-    let [_first, _second, victim] = ["first", "second", "victim"].map(|name| coordinator.worker(name));
-    let job = coordinator.submit(16);
-    let mut recorded = 0.0;
-    // The faults happen at these recorded shares: two restarts, and the worker between them.
-    let mut victim = Some(victim);
-    for (at, kill_worker) in [(0.05, false), (0.15, true), (0.3, false)] {
-        let status = wait_until("progress", || {
-            let status = coordinator.status(&job);
-            assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
-            recorded = fraction(&status);
-            (recorded >= at).then_some(status)
-        });
-        assert_ne!(status["state"], "done", "{status}");
-        if kill_worker {
-            victim.take().expect("it is killed once").kill();
-        } else {
-            coordinator = coordinator.kill_and_restart();
-            let on_disk = share(&data_dir).expect("a database");
-            assert!(on_disk >= recorded, "{recorded} was told, {on_disk} is on disk");
-            let status = coordinator.status(&job);
-            assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
-        }
-    }
-    assert!(fraction(&coordinator.status(&job)) < 1.0);
-    let _fast = fast_worker(&coordinator.url());
-    wait_for("the count", || {
-        let status = coordinator.status(&job);
-        assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
-        recorded = fraction(&status);
-        status["state"] == "done"
-    });
-    assert_eq!(coordinator.status(&job)["solutions"], solutions(16).as_str());
-    coordinator.stop();
-    // A restarted coordinator starts its lease numbers at a new place: it was started three times.
-    let runs: BTreeSet<i64> =
-        records(&data_dir).expect("records").iter().map(|record| record.lease >> 40).collect();
-    assert_eq!(runs.len(), 3);
-    check_records(&data_dir, &[16]);
 }
 
 #[test]

@@ -5,7 +5,6 @@
 mod coordinators;
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use queens_tests::data_dir::{DATABASE, contents, records, tamper};
 use queens_tests::disk::SmallDisk;
 use queens_tests::process::{Running, is_full, processor_time, program, queens, run, wait_for, wait_until};
 use queens_tests::service::Service;
-use queens_tests::{TempDir, skipped, skipped_without_root};
+use queens_tests::{TempDir, skipped_without_root};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -64,69 +63,6 @@ fn a_directory_of_another_board_is_refused() {
     check_untouched(11, counted(10).path(), &["n = 10", "not 11", "another directory"]);
 }
 
-/// Its rows have the right digests, so another program can continue with it.
-#[test]
-fn a_directory_of_another_decomposition_is_refused() {
-    for (phase, digest) in [("done", -1_893_056_852_312_017_863_i64), ("active", 4_926_380_991_449_344_484)] {
-        let dir = counted(6);
-        let row = format!(
-            "1, '00000000000000000000000000000002', 6, 999, '{phase}', 1795334184281, 22, 0, 0, 0, 0, 0, 4652117920338086427, NULL, NULL, \
-             'search', NULL, NULL, 0, NULL, '00000000000000000000000000000001', NULL, NULL, NULL, {digest}"
-        );
-        let tables = ["record", "coverage", "coverage_range", "plan_part", "job", "job_identity"];
-        let drops = tables.map(|table| format!("DELETE FROM {table};")).concat();
-        tamper(
-            dir.path(),
-            &format!(
-                "PRAGMA foreign_keys = OFF; {drops} INSERT INTO job VALUES ({row});
-            INSERT INTO job_identity VALUES (1, '00000000000000000000000000000002', 5944086052421755972)"
-            ),
-        );
-        check_untouched(6, dir.path(), &["999", "use the program it was begun with"]);
-    }
-}
-
-#[test]
-fn a_database_of_another_program_or_a_later_version_is_refused() {
-    let other = counted(10);
-    tamper(other.path(), "PRAGMA application_id = 1");
-    check_untouched(10, other.path(), &["belongs to another program"]);
-    let later = counted(10);
-    tamper(later.path(), "PRAGMA user_version = 999");
-    check_untouched(10, later.path(), &["schema version 999"]);
-}
-
-#[test]
-fn garbage_is_refused() {
-    let whole = counted(10);
-    let database = fs::read(whole.path().join(DATABASE)).expect("readable");
-    for garbage in [&b"garbage"[..], b"", &database[..3000]] {
-        let dir = temp();
-        fs::write(dir.path().join(DATABASE), garbage).expect("written");
-        check_untouched(10, dir.path(), &["is damaged"]);
-    }
-    for in_the_way in [DATABASE, "lock"] {
-        let dir = temp();
-        fs::create_dir(dir.path().join(in_the_way)).expect("created");
-        check_untouched(10, dir.path(), &[in_the_way]);
-    }
-}
-
-#[test]
-fn paths_that_can_be_no_directory_are_refused() {
-    let parent = temp();
-    let file = parent.path().join("file");
-    fs::write(&file, "precious").expect("written");
-    check_refusal(10, &file, &["Not a directory"]);
-    check_refusal(10, &file.join("below"), &["Not a directory"]);
-    assert_eq!(fs::read(&file).expect("readable"), b"precious");
-    if Path::new("/proc/self").exists() {
-        check_refusal(10, Path::new("/proc/queens/data"), &["No such file or directory"]);
-    } else {
-        skipped("a directory below /proc, as there is none");
-    }
-}
-
 #[test]
 fn a_read_only_file_system_is_refused() {
     let empty = temp();
@@ -161,39 +97,6 @@ fn a_directory_in_use_is_refused() {
 /// Starts a count that has recorded something.
 fn running(dir: &Path) -> Running {
     running_of(20, dir)
-}
-
-/// The lock is on the database, not on a file beside it or on a name.
-#[test]
-fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
-    let dir = temp();
-    let mut first = running(dir.path());
-    fs::remove_file(dir.path().join("lock")).expect("there is a lock");
-    check_refusal(20, dir.path(), &["in use by another process"]);
-    let served = run(coordinator(dir.path()));
-    assert!(served.complaint(1).contains("in use by another process"), "{served:?}");
-    let linked = [temp(), temp(), temp()];
-    let database = dir.path().join(DATABASE);
-    symlink(&database, linked[0].path().join(DATABASE)).expect("linked");
-    fs::hard_link(&database, linked[1].path().join(DATABASE)).expect("linked");
-    symlink(dir.path(), linked[2].path().join("dir")).expect("linked");
-    check_refusal(20, linked[0].path(), &["in use by another process"]);
-    check_refusal(20, linked[1].path(), &["in use by another process"]);
-    check_refusal(20, &linked[2].path().join("dir"), &["in use by another process"]);
-    let n_records = records(dir.path()).expect("readable").len();
-    wait_until("more records", || {
-        assert!(first.is_running(), "the first process is not disturbed");
-        records(dir.path()).ok().filter(|records| records.len() > n_records)
-    });
-    first.kill();
-    // When nobody uses the file, a link to it works as well; a count through the link locks the file.
-    let n_records = records(dir.path()).expect("readable").len();
-    let mut second = running(linked[0].path());
-    wait_until("its first record", || records(dir.path()).ok().filter(|records| records.len() > n_records));
-    check_refusal(20, dir.path(), &["in use by another process"]);
-    assert!(second.is_running());
-    second.kill();
-    audit(dir.path()).expect("nobody has counted twice");
 }
 
 /// Returns a command that runs `queens-coordinator` on a directory, on a free port.
@@ -304,21 +207,6 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     }
     assert!(records(dir.path()).expect("readable").len() >= n_records);
     audit(dir.path()).expect("consistent records");
-}
-
-/// A changed plan is refused wherever it is read, and so is a total that differs from the published one.
-#[test]
-fn a_changed_plan_is_refused() {
-    let dir = temp();
-    running_of(17, dir.path()).kill();
-    tamper(
-        dir.path(),
-        "UPDATE plan_part SET n_subproblems = 0 WHERE number NOT IN (SELECT part FROM record)",
-    );
-    check_refusal(17, dir.path(), &["plan of job 1, part", "its digest is not that of its content"]);
-    let mut check = program("queens-coordinator");
-    check.args(["check", "--data-dir"]).arg(dir.path());
-    assert!(run(check).complaint(1).contains("plan of job 1, part"));
 }
 
 #[test]

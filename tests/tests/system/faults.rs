@@ -16,7 +16,7 @@ use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, solut
 use queens_tests::data_dir::{DATABASE, Record, counting_time, records, share};
 use queens_tests::disk::SmallDisk;
 use queens_tests::http;
-use queens_tests::process::{Running, is_full, processor_time, run, wait_for, wait_until};
+use queens_tests::process::{Running, is_full, processor_time, wait_for, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::{Port, TempDir, say, skipped_without_root};
 use serde_json::Value;
@@ -280,19 +280,6 @@ fn a_log_that_was_cut_short_costs_work_and_no_count() {
         scene.check_unfinished();
     }
     scene.finish("the write-ahead log cut short");
-}
-
-#[test]
-fn a_second_coordinator_on_one_directory_is_refused() {
-    let mut scene = Scene::new(board());
-    let _workers = [scene.coordinator().worker("first"), scene.coordinator().worker("second")];
-    for at in [0.1, 0.3] {
-        scene.wait_for(at);
-        let second = run(coordinator_command("127.0.0.1:0", &scene.data_dir()));
-        assert!(second.complaint(1).contains("in use by another process"), "{second:?}");
-        scene.check_unfinished();
-    }
-    scene.finish("a second coordinator on the same directory");
 }
 
 #[test]

@@ -177,58 +177,6 @@ fn a_frozen_leader_that_is_still_named_keeps_nobody_from_the_next() {
     first.signal("CONT");
 }
 
-/// Without a leader, workers wait with backoff, and operators get a message.
-#[test]
-fn two_that_name_each_other_make_nobody_run_in_circles() {
-    let scratch = scratch();
-    let [one, other] = [Standby::start(), Standby::start()];
-    one.name(&other.url());
-    other.name(&one.url());
-    let began = Instant::now();
-    // It knows only one of them.
-    let mut worker = worker(&[&one.url()], &scratch.path().join("worker"));
-    wait_for("some rounds", || one.n_calls("Session") >= 4);
-    // Each two attempts had a pause between them.
-    assert!(began.elapsed() >= Duration::from_millis(250 + 500 + 1000), "{:?}", began.elapsed());
-    wait_for("as many calls of the other", || one.n_calls("Session").abs_diff(other.n_calls("Session")) <= 1);
-    worker.logged("no connection to a coordinator that leads");
-    // It is not a refusal: retries go on as long as needed.
-    let leader = Coordinator::start(&scratch.path().join("data"));
-    other.name(&leader.url());
-    leader.wait_for_workers(1);
-
-    other.name(&one.url());
-    for listed in [vec![one.url()], vec![one.url(), other.url()]] {
-        let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
-        let ended = ask(&listed, &["jobs"]);
-        let said = ended.complaint(1);
-        for (standby, names) in [(&one, &other), (&other, &one)] {
-            let (standby, names) = (standby.url(), names.url());
-            let expected = format!("{standby}/: this coordinator stands by: {names} leads");
-            assert!(said.contains(&expected), "{said}");
-        }
-        assert!(said.contains("none of the coordinators that can be reached leads"), "{said}");
-    }
-}
-
-#[test]
-fn nonsense_about_who_leads_is_not_followed() {
-    let scratch = scratch();
-    let leader = Coordinator::start(&scratch.path().join("data"));
-    let standby = Standby::start();
-    for nonsense in ["", "nonsense", "http://127.0.0.1:9/path", "ftp://127.0.0.1:9", &standby.url()] {
-        standby.name(nonsense);
-        let ended = ask(&[&standby.url()], &["jobs"]);
-        assert!(ended.complaint(1).contains("this coordinator stands by"), "{ended:?}");
-        let ended = ask(&[&standby.url(), &leader.url()], &["jobs"]);
-        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-    }
-    standby.name("nonsense");
-    let mut worker = worker(&[&standby.url(), &leader.url()], &scratch.path().join("worker"));
-    leader.wait_for_workers(1);
-    worker.logged("not looking where it says the leader is");
-}
-
 #[test]
 fn a_token_goes_to_nobody_who_could_not_be_given_it() {
     let standby = Standby::start();

@@ -4,7 +4,7 @@ use queens_tests::TempDir;
 use queens_tests::cluster::Scenario;
 use queens_tests::guarded::Behind;
 use queens_tests::http::{self, Answer};
-use queens_tests::process::{promised, run};
+use queens_tests::process::promised;
 
 /// A coordinator that browsers can reach.
 struct Site {
@@ -198,52 +198,6 @@ fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
     });
     let log = site.behind.coordinator().log();
     assert!(log.contains("not let in") && !log.contains(digits) && !log.contains(&cookie), "{log}");
-}
-
-#[test]
-fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
-    let site = Site::start();
-    let (viewer, operator) = (site.token("viewer"), site.token("operator"));
-    let [seen, decides] = [&viewer, &operator].map(|token| site.log_in(token));
-    assert_eq!(site.post("/api/v1/jobs", Some(&decides), "{\"n\":8}").status, 201);
-    assert_eq!(site.post("/api/v1/jobs/1/cancel", Some(&seen), "{}").status, 403);
-    assert_eq!(site.post("/api/v1/jobs/77/cancel", Some(&decides), "{}").status, 404);
-    assert_eq!(site.get("/api/v1/audit", Some(&seen)).status, 403);
-    let queens = |args: &[&str]| {
-        let mut command = site.behind.coordinator().queens_command(args);
-        command.env("QUEENS_TOKEN", &operator);
-        run(command)
-    };
-    assert!(queens(&["workers", "block", "someone"]).status.success());
-    assert!(!queens(&["pause", "99"]).status.success());
-    let expected = [
-        ("pause job 99", "refused: there is no job 99"),
-        ("block workers named 'someone'", "done"),
-        ("/api/v1/audit", "refused: this takes an operator"),
-        ("cancel job 77", "refused: there is no job 77"),
-        ("/api/v1/jobs/{job}/cancel", "refused: this takes an operator"),
-        ("submit n = 8 by search, priority 0", "done"),
-    ];
-    let recorded = queens_tests::process::wait_until("the records", || {
-        let all = queens(&["audit", "--output", "json"]).answer();
-        Some(all.as_array().expect("an array").clone()).filter(|all| all.len() == expected.len())
-    });
-    for (found, (what, outcome)) in recorded.iter().zip(expected) {
-        assert_eq!(found["what"], what, "{found}");
-        assert!(found["outcome"].as_str().is_some_and(|found| found.starts_with(outcome)), "{found}");
-        assert_eq!(found["peer"], "127.0.0.1");
-    }
-    let by = |at: usize| (recorded[at]["who"].as_str(), recorded[at]["role"].as_str());
-    assert_eq!(by(0), (Some("invitation 2"), Some("operator")));
-    assert_eq!(by(4), (Some("invitation 1"), Some("viewer")));
-    let told = site.get("/api/v1/audit", Some(&decides)).json();
-    assert_eq!(told["audit_entries"].as_array().map(Vec::len), Some(expected.len()));
-    assert_eq!(site.get("/audit", Some(&decides)).status, 200);
-    // Reading is not recorded, and a restart loses nothing.
-    let digits = operator.rsplit('_').next().expect("digits");
-    assert!(!queens(&["audit"]).stdout.contains(digits));
-    let log = site.behind.data_dir().join("access.sqlite3");
-    assert!(log.exists());
 }
 
 #[test]

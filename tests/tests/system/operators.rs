@@ -107,42 +107,6 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     assert!(audit(&data_dir).expect("consistent records").iter().all(|job| job.is_complete()));
 }
 
-/// Workers move to the urgent job after one report interval, one chunk and this machine's overhead; otherwise their
-/// current job would keep them for minutes.
-#[test]
-fn workers_go_over_to_an_urgent_job_and_come_back() {
-    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
-    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
-    let slow = coordinator.submit(17);
-    wait_for_records(&coordinator, &slow, 20);
-    let answer = coordinator.queens(["submit", "16", "--priority", "5", "--output", "json"]).answer();
-    let urgent = answer["job"].as_str().expect("a job").to_owned();
-    wait_for("the workers to change", || {
-        let [slow, urgent] = [coordinator.status(&slow), coordinator.status(&urgent)];
-        slow["workers"] == 0 && urgent["workers"] == 2
-    });
-    let n_recorded = recorded(&coordinator, &slow);
-    wait_for_records(&coordinator, &urgent, 20);
-    assert_eq!(recorded(&coordinator, &slow), n_recorded);
-    // The other way round, while both still need work.
-    check_says(&coordinator.queens(["priority", &slow, "6"]), "priority 6");
-    wait_for_records(&coordinator, &slow, n_recorded + 1);
-    let [first, second] = [coordinator.status(&slow), coordinator.status(&urgent)];
-    assert_eq!((&first["priority"], &second["priority"]), (&Value::from(6), &Value::from(5)));
-    assert_eq!(coordinator.queens(["cancel", &slow]).status.code(), Some(0));
-    check_done(&coordinator, &urgent, 16);
-    assert_eq!(coordinator.status(&urgent)["verified"], 0, "nothing is counted twice");
-    for (args, code, expected) in [
-        (&["priority", "1", "1001"][..], 2, "from -1000 to 1000"),
-        (&["submit", "9", "--priority", "high"], 2, "'high' is no priority"),
-        (&["priority", "99", "1"], 1, "there is no job 99"),
-        (&["pause", "99"], 1, "there is no job 99"),
-    ] {
-        let outcome = coordinator.queens(args);
-        assert!(outcome.complaint(code).contains(expected), "{outcome:?}");
-    }
-}
-
 /// Starts a worker that logs to a file.
 fn logging_worker(coordinator: &Coordinator, name: &str, log: &Path) -> Running {
     let mut command = program("queens-worker");
@@ -342,29 +306,6 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     assert!(maintain(&["check"], &restored).complaint(1).contains("part 7"));
 }
 
-/// A later coordinator at the address may have another job with the same number.
-#[test]
-fn a_worker_that_outlives_its_coordinators_directory_spoils_no_other_job() {
-    let scratch = scratch();
-    let first = Coordinator::start(&scratch.path().join("first"));
-    let _worker = first.worker("only");
-    let job = first.submit(17);
-    wait_for_records(&first, &job, 5);
-    let second = {
-        // Its job 1 is of a smaller board, and planned before the worker connects.
-        let data_dir = scratch.path().join("second");
-        let second = Coordinator::start(&data_dir);
-        assert_eq!(second.submit(15), job);
-        wait_for_state(&second, &job, "queued");
-        second.stop();
-        first.kill_and_restart_on(&data_dir)
-    };
-    finish(&second, &job, 15);
-    let status = second.status(&job);
-    // On a busy machine, both workers may have counted a span.
-    assert_eq!(status["disputed"], 0, "{status}");
-}
-
 #[test]
 fn a_coordinator_listens_on_names_and_says_what_it_expects() {
     let scratch = scratch();
@@ -399,18 +340,6 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
     let pages = format!("http://{}", coordinator.http());
     for args in [&["jobs"][..], &["watch", "1"], &["pause", "1"]] {
         assert!(complaint(args, &pages).contains("the address of its --http"));
-    }
-    coordinator.stop();
-}
-
-#[test]
-fn what_a_coordinator_says_is_not_taken_for_the_answer_of_another_server() {
-    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
-    // A client's own errors for malformed answers, as names of workers.
-    for name in ["grpc-status header missing", "received message with invalid compression flag", "timed out"]
-    {
-        let outcome = coordinator.queens(["workers", "unblock", name]);
-        assert_eq!(outcome.complaint(1), format!("error: there is no worker named '{name}'"));
     }
     coordinator.stop();
 }

@@ -132,6 +132,10 @@ fn help_and_boards_have_colours_on_terminals_alone() {
     let alone = run(queens([""; 0]));
     assert_eq!((alone.status.code(), alone.stdout.as_str()), (Some(2), ""), "{alone:?}");
     assert!(alone.stderr.contains("\nJobs ") && !alone.stderr.contains('\u{1b}'), "{alone:?}");
+    for command in ["count", "estimate"] {
+        let usage = format!("Usage: queens {command} ");
+        assert!(run(queens([command])).stderr.contains(&usage), "{command}");
+    }
     let names: Vec<&str> = alone.stderr.split_whitespace().collect();
     for command in commands(&run(queens(["--help"])).stdout) {
         assert!(names.contains(&command), "{command}: {alone:?}");

@@ -11,7 +11,6 @@ use std::{fs, thread};
 use queens_solver::Kernel;
 use queens_tests::cluster::{Coordinator, SLOWLY, solutions, worker_command};
 use queens_tests::process::{Ended, clean, is_installed, program, run, wait_for, wait_until};
-use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
 use queens_tests::{TempDir, skipped};
 use serde_json::Value;
@@ -146,33 +145,6 @@ fn pauses_in_quick_turn_lose_no_count() {
     assert_eq!(status["solutions"], solutions(SHORT));
     let log = worker.log();
     assert!(!log.contains("reasons=") && !log.contains("drawing another"), "{log}");
-    worker.stop();
-}
-
-#[test]
-fn what_was_counted_before_a_pause_is_offered_until_it_is_recorded() {
-    let guest = Guest::new();
-    let coordinator = Coordinator::start(&guest.path("data"));
-    let proxy = Proxy::start(coordinator.address());
-    let job = coordinator.submit(LONG);
-    let worker = guest.worker(&proxy.url(), "anna", &SLOWLY);
-    wait_for("a record", || recorded(&coordinator, &job) > 0);
-    let subproblems =
-        || guest.status("anna")["subproblems"].as_str().expect("a number").parse::<u128>().expect("one");
-    // Nothing is acknowledged from here on, and some more is counted.
-    proxy.swallow(true);
-    let before = subproblems();
-    wait_for("counts", || subproblems() > before);
-    guest.told(&["pause"]);
-    assert!(!worker.log().contains("paused; everything"), "{}", worker.log());
-    assert!(recorded(&coordinator, &job) < subproblems());
-    proxy.swallow(false);
-    proxy.cut();
-    wait_for_log(&worker, "paused; everything it counted is recorded");
-    let n_counted = subproblems();
-    // The status may be a moment old.
-    let all = format!("the {n_counted} subproblems, all and none twice");
-    wait_for(&all, || recorded(&coordinator, &job) == n_counted);
     worker.stop();
 }
 
