@@ -63,8 +63,7 @@ impl Behind {
     #[track_caller]
     #[must_use]
     pub fn token(&self, role: &str) -> String {
-        let line = self.manage(["invite", "--role", role]).stdout;
-        token_in(&line).expect("a token").secret().to_owned()
+        token_in(&self.manage(["invite", "--role", role]).stdout)
     }
 }
 
@@ -75,8 +74,14 @@ fn manage<A: AsRef<OsStr>>(data_dir: &Path, args: impl IntoIterator<Item = A>) -
 }
 
 /// Extracts the token from a line that `invite` printed.
-fn token_in(line: &str) -> Option<Token> {
-    line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="))?.parse().ok()
+///
+/// # Panics
+/// Panics if there is none.
+#[track_caller]
+#[must_use]
+pub fn token_in(line: &str) -> String {
+    let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+    token.unwrap_or_else(|| panic!("no token: {line}")).to_owned()
 }
 
 /// A running coordinator that encrypts.
@@ -192,7 +197,7 @@ impl Guarded {
         let all = [OsStr::new("invite").to_owned()].into_iter();
         let all = all.chain(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         let line = self.manage(all).stdout;
-        Invited { token: token_in(&line).unwrap_or_else(|| panic!("no token: {line}")), line }
+        Invited { token: token_in(&line).parse().expect("a token"), line }
     }
 
     /// Runs `queens` with these arguments and a token, or without one.

@@ -4,6 +4,7 @@ pub mod browser;
 pub mod chance;
 pub mod cleanup;
 pub mod cluster;
+pub mod collector;
 pub mod data_dir;
 pub mod disk;
 pub mod docker;
@@ -17,6 +18,7 @@ pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod service;
+pub mod session;
 pub mod standby;
 
 mod binary;

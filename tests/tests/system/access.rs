@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_proto::pb;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::{Guarded, Invited};
+use queens_tests::cluster::Coordinator;
+use queens_tests::guarded::{Behind, Guarded, Invited};
 use queens_tests::process::{Running, clean, program, run, wait_for, wait_until};
 use queens_tests::{TempDir, binary, http};
 use tokio::runtime::Runtime;
@@ -195,22 +195,13 @@ fn a_coordinator_that_others_reach_does_not_start_unguarded() {
 #[test]
 fn behind_a_proxy_tokens_are_asked_for_though_nothing_is_encrypted_here() {
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--require-tokens"]);
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let coordinator = behind.coordinator();
     assert!(!coordinator.queens(["jobs"]).status.success());
     assert_eq!(http::get(&coordinator.http(), "/api/v1/jobs").status, 401);
     assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200);
-    let mut invite = program("queens-coordinator");
-    invite.args(["invite", "--role", "viewer", "--data-dir"]).arg(&data_dir);
-    let line = run(invite).stdout;
-    let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token");
-    let bearer = format!("Bearer {token}");
-    let ask = |method, path, body| {
-        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        http::request(&coordinator.http(), method, path, &headers, body).status
-    };
+    let token = behind.token("viewer");
+    let ask = |method, path, body| http::ask(&coordinator.http(), &token, method, path, body).status;
     assert_eq!(ask("GET", "/api/v1/jobs", ""), 200);
     assert_eq!(ask("POST", "/api/v1/jobs", "{\"n\":8}"), 403);
     assert!(run(coordinator.queens_command(["jobs"]).env("QUEENS_TOKEN", token)).status.success());

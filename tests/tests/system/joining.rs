@@ -333,11 +333,8 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     let behind = Behind::start(&data_dir, &args);
     let site = format!("http://{}", behind.coordinator().http());
     let operator = behind.token("operator");
-    let header =
-        [("Authorization", format!("Bearer {operator}")), ("Content-Type", "application/json".to_owned())];
-    let header = header.each_ref().map(|(name, value)| (*name, value.as_str()));
     let body = r#"{"n":22,"method":"halves"}"#;
-    let submitted = http::request(&behind.coordinator().http(), "POST", "/api/v1/jobs", &header, body);
+    let submitted = http::ask(&behind.coordinator().http(), &operator, "POST", "/api/v1/jobs", body);
     assert_eq!(submitted.status, 201, "{submitted:?}");
     let opened = behind.manage(["campaign", "open", "1"]).stdout;
     let link = opened.lines().next().expect("a link").to_owned();

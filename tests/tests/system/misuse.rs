@@ -8,11 +8,11 @@ use queens_proto::checksum;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
-use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::{identity, records};
 use queens_tests::process::{program, queens, run, wait_for};
+use queens_tests::session::{self, hello, said};
 use tonic::{Code, Status};
 
 struct Fixture {
@@ -101,21 +101,6 @@ fn bad_arguments_are_refused_in_one_line() {
     assert!(outcome.complaint(2).contains("'nowhere'"), "{outcome:?}");
 }
 
-fn hello() -> pb::Hello {
-    pb::Hello {
-        protocol: 2,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: 42,
-        name: "strange".to_owned(),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
-        threads: 1,
-        work_per_second: 1e6,
-        held: None,
-        ..pb::Hello::default()
-    }
-}
-
 /// Sends these messages as a worker and returns the session's final status.
 async fn end_of_session(url: &str, messages: Vec<pb::WorkerMessage>) -> Status {
     let mut client = WorkersClient::connect(url.to_owned()).await.expect("connected");
@@ -140,7 +125,7 @@ async fn end_of_session(url: &str, messages: Vec<pb::WorkerMessage>) -> Status {
 #[track_caller]
 fn check_refused(fixture: &Fixture, messages: Vec<Message>, code: Code, what: &str) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let messages = messages.into_iter().map(|message| pb::WorkerMessage { message: Some(message) });
+    let messages = messages.into_iter().map(said);
     let status = runtime.block_on(end_of_session(&fixture.coordinator.url(), messages.collect()));
     assert_eq!(status.code(), code, "{status:?}");
     assert!(status.message().contains(what), "{status:?}");
@@ -149,7 +134,7 @@ fn check_refused(fixture: &Fixture, messages: Vec<Message>, code: Code, what: &s
 #[test]
 fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     let fixture = fixture();
-    let hello = hello();
+    let hello = hello(42, "strange");
     fixture.check_alive();
     let lease = records(&fixture.scratch.path().join("data")).expect("readable")[0].lease.unsigned_abs();
     let number = fixture.coordinator.submit(14);
@@ -161,7 +146,7 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
             pb::Delta { job: job.to_vec(), lease, span, solutions, work: 1, duration_us: 1, checksum: 0 };
         let delta = pb::Delta { checksum: checksum::of_delta(&delta), ..delta };
         let report = pb::Report { sequence: 1, deltas: vec![delta], finished: vec![] };
-        vec![Message::Hello(pb::Hello { threads: 1, ..self::hello() }), Message::Report(report)]
+        vec![Message::Hello(session::hello(42, "strange")), Message::Report(report)]
     };
     let versions = "protocol version 99 is not supported: this program supports 2";
     let other = vec![Message::Hello(pb::Hello { protocol: 99, ..hello.clone() })];

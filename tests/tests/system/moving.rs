@@ -13,7 +13,7 @@ use queens_solver::Kernel;
 use queens_tests::cleanup::Undo;
 use queens_tests::cluster::{Coordinator, SLOWLY, coordinator_command, solutions, worker_command};
 use queens_tests::data_dir::records;
-use queens_tests::guarded::certs;
+use queens_tests::guarded::{certs, token_in};
 use queens_tests::process::{
     clean, is_full, is_installed, program, promised, queens, queens_coordinator, run, wait_at_most, wait_for,
     wait_until,
@@ -296,13 +296,12 @@ fn a_coordinator_that_moved_is_found_by_the_link() {
     let opened = site.manage(&["campaign", "open"]);
     let line: Vec<&str> = opened.lines().last().expect("a line").split_whitespace().collect();
     let invited = site.manage(&["invite", "--role", "operator"]);
-    let token =
-        invited.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token");
+    let token = token_in(&invited);
     let authority = site.user.path("data.keys/ca.pem");
     let ask = |port: &Port, args: &[&str]| {
         let url = format!("https://{}", port.address());
         let mut command = queens([args, &["--coordinator", &url, "--output", "json", "--ca"]].concat());
-        command.arg(&authority).env("QUEENS_TOKEN", token);
+        command.arg(&authority).env("QUEENS_TOKEN", &token);
         run(command)
     };
     assert!(ask(&old, &["submit", &BOARD.to_string()]).status.success());

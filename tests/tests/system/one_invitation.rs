@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use queens_tests::TempDir;
 use queens_tests::cluster::solutions;
-use queens_tests::guarded::Behind;
+use queens_tests::guarded::{Behind, token_in};
 use queens_tests::liar::Liar;
 use queens_tests::process::{Ended, Running, program, queens, run, wait_for, wait_until};
 use serde_json::Value;
@@ -37,9 +37,7 @@ impl Cluster {
 
     /// Invites a person with this many names.
     fn invite(&self, n_names: usize) -> String {
-        let line = self.behind.manage(["invite", "--role", "worker", "--uses", &n_names.to_string()]).stdout;
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
+        token_in(&self.behind.manage(["invite", "--role", "worker", "--uses", &n_names.to_string()]).stdout)
     }
 }
 

@@ -5,9 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use queens_proto::pb::worker_message::Message;
-use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, coordinator_message};
-use queens_solver::DECOMPOSITION_VERSION;
 use queens_store::sqlite::{audit, audit_file};
 use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, fast_worker, solutions};
@@ -15,9 +13,8 @@ use queens_tests::data_dir::tamper;
 use queens_tests::guarded::Behind;
 use queens_tests::http;
 use queens_tests::process::{Ended, Running, program, run, wait_for, wait_until};
+use queens_tests::session::{begin, hello, said};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 
 fn scratch() -> TempDir {
     TempDir::new()
@@ -186,27 +183,11 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
 
 /// Runs a worker with the real protocol and a kernel that always fails.
 async fn failing_worker(url: String, id: u64) {
-    let mut client = WorkersClient::connect(url).await.expect("connected");
-    let (sender, receiver) = mpsc::channel(64);
-    let send = |message| pb::WorkerMessage { message: Some(message) };
-    let hello = pb::Hello {
-        protocol: 2,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: id,
-        name: format!("broken {id}"),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
-        threads: 1,
-        work_per_second: 1e6,
-        held: None,
-        ..pb::Hello::default()
-    };
-    sender.send(send(Message::Hello(hello))).await.expect("open");
+    let (sender, mut answers) = begin(url, hello(id, &format!("broken {id}"))).await;
     let notice = pb::WorkerNotice { text: "the card cuda:0\nis hot".to_owned() };
-    sender.send(send(Message::Notice(notice))).await.expect("open");
+    sender.send(said(Message::Notice(notice))).await.expect("open");
     let sensors = pb::CardSensors { celsius: Some(46), watts: None, megahertz: Some(u32::MAX) };
-    sender.send(send(Message::Sensors(sensors))).await.expect("open");
-    let mut answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();
+    sender.send(said(Message::Sensors(sensors))).await.expect("open");
     let mut sequence = 0;
     loop {
         let answer = tokio::time::timeout(Duration::from_secs(2), answers.message()).await;
@@ -218,11 +199,11 @@ async fn failing_worker(url: String, id: u64) {
             let span = lease.spans[0].span;
             let (job, reason) = (lease.job, "the kernel\nhas panicked".to_owned());
             let failure = pb::Failure { job, lease: lease.lease, span, reason };
-            sender.send(send(Message::Failure(failure))).await.expect("open");
+            sender.send(said(Message::Failure(failure))).await.expect("open");
             finished.push(lease.lease);
         }
         let report = pb::Report { sequence, deltas: vec![], finished };
-        sender.send(send(Message::Report(report))).await.expect("open");
+        sender.send(said(Message::Report(report))).await.expect("open");
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use queens_tests::TempDir;
-use queens_tests::guarded::Behind;
+use queens_tests::guarded::{Behind, token_in};
 use queens_tests::http::{self, Answer};
 use queens_tests::postgres::Postgres;
 use queens_tests::process::{Running, program, run, wait_for, wait_until};
@@ -53,9 +53,7 @@ impl Site {
     }
 
     fn token(&self, role: &str) -> String {
-        let line = self.manage(&["invite", "--role", role]);
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
+        token_in(&self.manage(&["invite", "--role", role]))
     }
 
     fn http(&self) -> String {
@@ -91,9 +89,7 @@ impl Site {
     }
 
     fn submit(&self, body: &Value) {
-        let token = format!("Bearer {}", self.operator);
-        let headers = [("Authorization", &*token), ("Content-Type", "application/json")];
-        let submitted = http::request(&self.http(), "POST", "/api/v1/jobs", &headers, &body.to_string());
+        let submitted = http::ask(&self.http(), &self.operator, "POST", "/api/v1/jobs", &body.to_string());
         assert_eq!(submitted.status, 201, "{submitted:?}");
     }
 

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use queens_auth::{Credentials, Token, Trust};
 use queens_proto::client::{Route, endpoint};
-use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_solver::DECOMPOSITION_VERSION;
+use queens_proto::pb::{self, worker_message::Message};
 use queens_tests::cluster::Coordinator;
 use queens_tests::guarded::Behind;
 use queens_tests::process::{run, wait_for};
+use queens_tests::session::{hello, said};
 use queens_tests::{TempDir, http, say};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -45,9 +45,7 @@ impl Site {
     }
 
     fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> http::Answer {
-        let bearer = format!("Bearer {token}");
-        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        http::request(&self.coordinator().http(), method, path, &headers, body)
+        http::ask(&self.coordinator().http(), token, method, path, body)
     }
 
     /// Opens an event stream; returns the connection, and the beginning of the answer.
@@ -155,29 +153,13 @@ fn one_person_has_so_many_sessions() {
     });
 }
 
-/// Returns a worker's first message.
-fn hello(number: u64, name: &str) -> pb::WorkerMessage {
-    let hello = pb::Hello {
-        protocol: 2,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: number,
-        name: name.to_owned(),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
-        threads: 1,
-        work_per_second: 1e9,
-        ..pb::Hello::default()
-    };
-    pb::WorkerMessage { message: Some(pb::worker_message::Message::Hello(hello)) }
-}
-
 /// A session that has begun, with the sender of its worker.
 type Session = (mpsc::Sender<pb::WorkerMessage>, Streaming<pb::CoordinatorMessage>);
 
 async fn begin(route: &Route, number: u64, name: &str) -> Result<Session, Status> {
     let mut client = WorkersClient::new(route.open().await.expect("connected"));
     let (sender, messages) = mpsc::channel(16);
-    sender.send(hello(number, name)).await.expect("there is room");
+    sender.send(said(Message::Hello(hello(number, name)))).await.expect("there is room");
     let session = client.session(ReceiverStream::new(messages)).await?;
     Ok((sender, session.into_inner()))
 }
@@ -228,8 +210,7 @@ fn who_is_revoked_is_put_out_though_answers_are_not_read() {
     // It is never silent for so long that it would be given up.
     wait_for("the end of its session", || {
         let report = pb::Report { sequence: 1, ..pb::Report::default() };
-        let message = pb::worker_message::Message::Report(report);
-        _ = session.0.try_send(pb::WorkerMessage { message: Some(message) });
+        _ = session.0.try_send(said(Message::Report(report)));
         !is_connected()
     });
     drop(session);
@@ -255,7 +236,7 @@ fn what_has_more_parts_than_anybody_sends_is_refused() {
     let report = |n_deltas| {
         let report =
             pb::Report { sequence: 1, deltas: vec![pb::Delta::default(); n_deltas], ..pb::Report::default() };
-        pb::WorkerMessage { message: Some(pb::worker_message::Message::Report(report)) }
+        said(Message::Report(report))
     };
     Runtime::new().expect("a runtime").block_on(async {
         // Decoded, and invalid.

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::guarded::token_in;
 use queens_tests::http::{self, Answer};
 use queens_tests::postgres::Postgres;
 use queens_tests::process::{Ended, clean, program, run, wait_for, wait_until};
@@ -35,9 +36,7 @@ impl Site {
     }
 
     fn invite(&self, role: &str) -> String {
-        let line = self.manage(&["invite", "--role", role]).stdout;
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
+        token_in(&self.manage(&["invite", "--role", role]).stdout)
     }
 
     fn get(&self, path: &str, header: (&str, &str)) -> Answer {

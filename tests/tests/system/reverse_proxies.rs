@@ -10,7 +10,7 @@ use std::thread;
 
 use queens_auth::{Pin, Trust};
 use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::certs;
+use queens_tests::guarded::{certs, token_in};
 use queens_tests::process::{Running, clean, is_installed, program, queens, run, wait_for};
 use queens_tests::service::Service;
 use queens_tests::{Port, TempDir, http, https, skipped};
@@ -74,8 +74,7 @@ fn manage(site: &Site, args: &[&str]) -> String {
 fn invite(site: &Site, role: &str) -> String {
     let line = manage(site, &["invite", "--role", role]);
     assert!(line.contains("https://queens.example.org:"), "{line}");
-    let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-    token.expect("a token").to_owned()
+    token_in(&line)
 }
 
 /// Counts through the proxy that a command starts, and checks pages and refusals.

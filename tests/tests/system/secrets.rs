@@ -2,48 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc;
 
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
-    TraceService, TraceServiceServer,
-};
-use opentelemetry_proto::tonic::collector::trace::v1::{
-    ExportTraceServiceRequest, ExportTraceServiceResponse,
-};
 use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::collector::collect;
+use queens_tests::guarded::token_in;
 use queens_tests::process::{program, queens, run};
 use queens_tests::service::Service;
 use queens_tests::{TempDir, http};
-use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
-use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Request, Response, Status};
-
-/// A trace collector that forwards what it receives.
-struct Collector(mpsc::Sender<String>);
-
-#[tonic::async_trait]
-impl TraceService for Collector {
-    async fn export(
-        &self,
-        request: Request<ExportTraceServiceRequest>,
-    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        self.0.send(format!("{:?}", request.into_inner())).expect("the test listens");
-        Ok(Response::new(ExportTraceServiceResponse::default()))
-    }
-}
-
-fn collect(runtime: &Runtime) -> (String, mpsc::Receiver<String>) {
-    let (sender, received) = mpsc::channel();
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
-    let address = format!("http://{}", listener.local_addr().expect("an address"));
-    runtime.spawn(
-        tonic::transport::Server::builder()
-            .add_service(TraceServiceServer::new(Collector(sender)))
-            .serve_with_incoming(TcpListenerStream::new(listener)),
-    );
-    (address, received)
-}
 
 /// Returns the contents of all files of a directory.
 fn files(dir: &Path) -> Vec<(String, String)> {
@@ -71,11 +36,7 @@ fn no_secret_is_shown_anywhere() {
     let coordinator = Coordinator::start_command(command, &data_dir);
     let manage =
         |args: &[&str]| run(program("queens-coordinator").args(args).arg("--data-dir").arg(&data_dir));
-    let invite = |role: &str| {
-        let line = manage(&["invite", "--role", role]).stdout;
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
-    };
+    let invite = |role: &str| token_in(&manage(&["invite", "--role", role]).stdout);
     let [operator, worker, revoked] = ["operator", "worker", "viewer"].map(invite);
     // A mistyped token is a secret as well.
     let mistyped = format!("{}x", invite("operator"));
@@ -117,8 +78,7 @@ fn no_secret_is_shown_anywhere() {
     for token in [&mistyped, &revoked, &worker] {
         let refused = http::request(&site, "POST", "/api/v1/login", &[json], &body(token));
         shown.push(("a log in that failed".to_owned(), format!("{refused:?}")));
-        let bearer = format!("Bearer {token}");
-        let refused = http::request(&site, "GET", "/api/v1/jobs", &[("Authorization", &bearer)], "");
+        let refused = http::ask(&site, token, "GET", "/api/v1/jobs", "");
         shown.push(("a request that failed".to_owned(), format!("{refused:?}")));
     }
     for path in [
@@ -143,7 +103,8 @@ fn no_secret_is_shown_anywhere() {
     service.stop();
     coordinator.stop();
     shown.extend(files(scratch.path()));
-    let traces: Vec<_> = received.try_iter().map(|traces| ("traces".to_owned(), traces)).collect();
+    let traces: Vec<_> =
+        received.try_iter().map(|traces| ("traces".to_owned(), format!("{traces:?}"))).collect();
     assert!(!traces.is_empty(), "nothing was traced");
     shown.extend(traces);
 

@@ -10,7 +10,7 @@ use queens_model::{AuditEntry, Name, Party};
 use queens_store::postgres::StoreLocation;
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
 use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::Guarded;
+use queens_tests::guarded::{Guarded, token_in};
 use queens_tests::postgres::Postgres;
 use queens_tests::process::{Running, program, queens_coordinator, wait_for, wait_until};
 use queens_tests::{TempDir, http};
@@ -245,13 +245,6 @@ fn manage(address: &str, args: &[&str]) -> String {
     let ended = queens_coordinator(&[args, &["--store", address]].concat());
     assert!(ended.status.success(), "{ended:?}");
     ended.stdout
-}
-
-/// Extracts the token from a line that `invite` printed.
-#[track_caller]
-fn token_in(line: &str) -> String {
-    let mut words = line.split_whitespace();
-    words.find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token").to_owned()
 }
 
 fn worker(coordinator: &Guarded, token: &str, name: &str) -> Running {

@@ -14,9 +14,12 @@ use std::{env, fs};
 
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
 use queens_tests::cluster::{coordinator_command, worker_command};
+use queens_tests::guarded::token_in;
 use queens_tests::liar::Liar;
 use queens_tests::postgres::Postgres;
-use queens_tests::process::{Ended, Running, clean, program, queens, queens_coordinator, run, wait_at_most};
+use queens_tests::process::{
+    Ended, Running, clean, program, queens, queens_coordinator, run, wait_at_most,
+};
 use queens_tests::service::Service;
 use queens_tests::{Port, TempDir, http, say};
 use serde_json::{Value, json};
@@ -216,8 +219,7 @@ fn a_campaign_survives_what_happens_to_it() {
     assert!(copied.status.success(), "{copied:?}");
     rehearsal.start(1);
     let invited = rehearsal.on_store("invite --role operator").stdout;
-    let token = invited.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-    rehearsal.operator = token.expect("a token").to_owned();
+    rehearsal.operator = token_in(&invited);
 
     // Ten people join.
     let opened = rehearsal.on_store("campaign open --most-people 10 --names-each 2");

@@ -5,11 +5,11 @@ use std::time::Duration;
 use queens_proto::pb::coordinator_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, Notice, worker_message};
-use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
 use queens_tests::process::{clean, run, wait_for};
 use queens_tests::service::Service;
+use queens_tests::session::{self, said};
 use queens_tests::{Port, TempDir, binary};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -71,19 +71,9 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
 }
 
 fn hello(protocol: u32, build: &str) -> pb::WorkerMessage {
-    let hello = pb::Hello {
-        protocol,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: 7,
-        name: "anna".to_owned(),
-        build: build.to_owned(),
-        kernel: "portable".to_owned(),
-        threads: 1,
-        work_per_second: 1.0,
-        halves_work_per_second: 1.0,
-        ..pb::Hello::default()
-    };
-    pb::WorkerMessage { message: Some(worker_message::Message::Hello(hello)) }
+    let (build, halves_work_per_second) = (build.to_owned(), 1.0);
+    let hello = pb::Hello { protocol, build, halves_work_per_second, ..session::hello(7, "anna") };
+    said(worker_message::Message::Hello(hello))
 }
 
 /// Opens a session; returns its first notices, or why it ended.

@@ -104,9 +104,7 @@ impl Scene {
 
     /// Returns the coordinator's answer to an operator.
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
-        let bearer = format!("Bearer {}", self.operator);
-        let headers = [("Authorization", &*bearer), ("Content-Type", "application/json")];
-        http::request(&self.coordinator.http(), method, path, &headers, body).json()
+        http::ask(&self.coordinator.http(), &self.operator, method, path, body).json()
     }
 
     /// Returns an operator's requests: one is an action, and the last asks for the caller's identity.
