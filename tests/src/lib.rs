@@ -15,6 +15,7 @@ pub mod http;
 pub mod https;
 pub mod liar;
 pub mod postgres;
+pub mod prelude;
 pub mod process;
 pub mod proxy;
 pub mod service;

@@ -9,10 +9,7 @@ use std::process::{Command, Stdio};
 use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_proto::pb;
-use queens_tests::cluster::Coordinator;
-use queens_tests::guarded::{Behind, Guarded, Invited};
-use queens_tests::process::{Running, clean, program, run, wait_for, wait_until};
-use queens_tests::{TempDir, binary, http};
+use queens_tests::prelude::*;
 use tokio::runtime::Runtime;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::{Code, Request};
@@ -133,7 +130,7 @@ fn nobody_else_is_taken_for_the_coordinator() {
     assert!(run(certs).status.success());
     let pin = viewer.line.split_whitespace().find(|word| word.starts_with("sha256:")).expect("a pin");
     let jobs = |flags: &[&str]| {
-        let mut command = queens_tests::process::queens(["jobs", "--coordinator", &guarded.url()]);
+        let mut command = queens(["jobs", "--coordinator", &guarded.url()]);
         command.args(flags).env("QUEENS_TOKEN", viewer.token.secret());
         run(command)
     };

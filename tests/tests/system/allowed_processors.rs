@@ -7,10 +7,8 @@ use std::process::{self, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::process::{Running, clean, program, wait_until};
-use queens_tests::{TempDir, binary, impossible, skipped_without_root};
-use serde_json::Value;
+use queens_tests::impossible;
+use queens_tests::prelude::*;
 
 /// A control group of this test, removed on drop.
 struct Group {

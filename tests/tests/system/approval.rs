@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use queens_tests::process::wait_for;
-
 use super::joining::{Site, answer, start};
+
+use queens_tests::prelude::*;
 
 #[test]
 fn nobody_counts_before_the_operator_approves() {

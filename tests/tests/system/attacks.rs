@@ -13,9 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_auth::Trust;
-use queens_tests::guarded::{Guarded, Invited};
-use queens_tests::process::{Running, is_full, processor_time, wait_until};
-use queens_tests::{TempDir, files, say};
+use queens_tests::files;
+use queens_tests::prelude::*;
 
 use self::kinds::{KINDS, Target};
 

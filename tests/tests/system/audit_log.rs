@@ -4,11 +4,7 @@ use std::fmt::Debug;
 
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::{self, change_job_request::Change, change_workers_request::Change as WorkersChange};
-use queens_tests::cluster::Coordinator;
-use queens_tests::guarded::Behind;
-use queens_tests::process::{Running, clean, wait_for, wait_until};
-use queens_tests::{TempDir, binary, http};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 use tokio::runtime::Runtime;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;

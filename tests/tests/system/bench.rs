@@ -4,9 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use queens_solver::{BoardSize, Kernel, crosses_in_counting_order, published};
-use queens_tests::process::{clean, is_installed, queens, run};
-use queens_tests::{binary, skipped};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 /// The limit for estimates. They take less than 10 seconds; a busy machine may need twice that.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -6,9 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use queens_solver::{BoardSize, published};
-use queens_tests::process::{Ended, clean, is_installed, queens, run};
-use queens_tests::{TempDir, binary, skipped};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 fn outcome(args: &str) -> Ended {
     run(queens(args.split_whitespace()))

@@ -4,10 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::{Ended, is_installed, program, queens, run, wait_for};
-use queens_tests::{TempDir, skipped};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 

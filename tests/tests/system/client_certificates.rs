@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use queens_tests::TempDir;
-use queens_tests::guarded::{Guarded, certs};
-use queens_tests::process::{Ended, Running, program, queens, run, wait_for, wait_until};
+use queens_tests::prelude::*;
 
 fn start() -> (TempDir, Guarded) {
     let scratch = TempDir::new();

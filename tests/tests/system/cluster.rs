@@ -4,13 +4,9 @@ use std::path::Path;
 
 use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, Scenario, solutions};
 use queens_tests::data_dir::n_jobs;
-use queens_tests::process::{Running, program, promised, queens, wait_for};
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
-use serde_json::Value;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
@@ -79,7 +75,7 @@ fn a_command_whose_coordinator_does_not_answer_fails_soon_and_says_what_it_tried
     for args in
         [&["jobs"][..], &["status", "1"], &["count", "8"], &["submit", "8"], &["watch", "1"], &["workers"]]
     {
-        let outcome = queens_tests::process::run(queens(args).args(["--coordinator", nobody]));
+        let outcome = run(queens(args).args(["--coordinator", nobody]));
         assert!(outcome.complaint(1).contains(nobody), "{outcome:?}");
         assert!(outcome.elapsed < promised(8), "{outcome:?}");
     }

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::source::{Crate, tokens, words};
-use queens_tests::process::run;
 use std::process::Command;
+
+use queens_tests::prelude::*;
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -183,7 +184,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
         .current_dir(WORKSPACE);
     let metadata = run(command).answer();
     let packages = metadata["packages"].as_array().expect("an array").iter();
-    let name = |of: &serde_json::Value| {
+    let name = |of: &Value| {
         let name = of["name"].as_str().expect("a name");
         if name == "queens" {
             Some("cli".to_owned())
@@ -191,7 +192,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
             name.strip_prefix("queens-").map(str::to_owned)
         }
     };
-    let uses = |package: &serde_json::Value| {
+    let uses = |package: &Value| {
         let all = package["dependencies"].as_array().expect("an array").iter();
         all.filter(|one| one["kind"].is_null()).filter_map(name).collect()
     };

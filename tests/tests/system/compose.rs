@@ -7,9 +7,7 @@ use std::path::Path;
 use queens_solver::{BoardSize, published};
 use queens_tests::docker::{Compose, Container, Project, inspect};
 use queens_tests::http::get;
-use queens_tests::process::{Running, is_installed, promised, wait_for, wait_until};
-use queens_tests::{say, skipped};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 const N_WORKERS: usize = 3;
 const UP: [&str; 5] = ["up", "--detach", "--build", "--scale", "worker=3"];

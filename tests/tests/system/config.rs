@@ -7,8 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use queens_tests::help::commands;
-use queens_tests::process::{Ended, clean, run};
-use queens_tests::{TempDir, binary};
+use queens_tests::prelude::*;
 
 const SERVICES: [&str; 2] = ["coordinator", "worker"];
 
@@ -259,7 +258,7 @@ fn documents_have_every_option_and_command() {
             assert!(page.contains(&in_page), "{option}: {page}");
         }
     }
-    let help = run(queens_tests::process::queens(["--help"])).stdout;
+    let help = run(queens(["--help"])).stdout;
     let commands = commands(&help);
     assert!(commands.len() > 20, "{help}");
     for command in commands {
@@ -271,6 +270,6 @@ fn documents_have_every_option_and_command() {
             assert!(read(&format!("queens.{shell}")).contains(command), "{command} in {shell}");
         }
     }
-    let printed = run(queens_tests::process::queens(["completions", "bash"])).stdout;
+    let printed = run(queens(["completions", "bash"])).stdout;
     assert_eq!(printed.trim_end(), read("queens.bash").trim_end());
 }

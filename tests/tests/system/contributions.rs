@@ -2,10 +2,7 @@
 
 use std::process::Stdio;
 
-use queens_tests::cluster::Scenario;
-use queens_tests::http;
-use queens_tests::process::{Running, program, wait_until};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 fn work(of: &Value) -> u128 {
     of["work"].as_str().and_then(|work| work.parse().ok()).expect("a number of nodes")

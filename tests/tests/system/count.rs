@@ -4,9 +4,7 @@ use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
 use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::process::{Ended, Running, clean, is_installed, program, queens, run, wait_until};
-use queens_tests::{TempDir, binary, skipped};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 const JSON: [&str; 2] = ["--output", "json"];
 

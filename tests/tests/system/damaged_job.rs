@@ -2,12 +2,8 @@
 
 use std::path::Path;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::data_dir::tamper;
-use queens_tests::http;
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::queens_coordinator;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 /// The published values of n = 10 and 11.
 const SOLUTIONS_10: &str = "724";

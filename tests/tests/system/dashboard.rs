@@ -3,10 +3,7 @@
 use std::time::Instant;
 
 use queens_tests::browser::Browser;
-use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::http;
-use queens_tests::process::{wait_for, wait_until};
-use serde_json::json;
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours.
 const LONG: &str = "22";
@@ -151,7 +148,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end(browser: &mut Browser) {
     browser.wait_for("#connection", "live");
     browser.wait_until("what is shown to be live", &format!("!{is_old}"));
     browser.wait_for("#events", "first joined");
-    let more = |now: &serde_json::Value| now.as_str().map(str::len) >= recorded.as_str().map(str::len);
+    let more = |now: &Value| now.as_str().map(str::len) >= recorded.as_str().map(str::len);
     wait_for("it to go on", || more(&http::get(&site, "/api/v1/jobs/2").json()["recorded"]));
     browser.wait_for("#state", "running");
 

@@ -11,13 +11,10 @@ use std::time::Duration;
 
 use queens_ledger::store::StoreError;
 use queens_store::sqlite::audit;
-use queens_tests::data_dir::{DATABASE, contents, records, tamper};
+use queens_tests::data_dir::contents;
 use queens_tests::disk::SmallDisk;
-use queens_tests::process::{Running, is_full, processor_time, program, queens, run, wait_for, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, skipped_without_root};
+use queens_tests::prelude::*;
 use rusqlite::Connection;
-use serde_json::Value;
 
 fn count(n: u8, dir: &Path, args: &[&str]) -> Command {
     let mut command = queens(["count", &n.to_string(), "--output", "json"].iter().chain(args));

@@ -3,12 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::certs;
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{clean, run, wait_for};
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::{TempDir, binary};
 
 const PASSWORD: &str = "hidden-from-logs";
 

@@ -11,8 +11,7 @@ use queens_model::{JobId, LeaseId, Party};
 use queens_solver::{BoardSize, Count, Kernel, Method, Plan, Span};
 use queens_store::sqlite::SqliteStore;
 use queens_tests::chance::Chance;
-use queens_tests::data_dir::DATABASE;
-use queens_tests::{TempDir, say};
+use queens_tests::prelude::*;
 
 const N: u8 = 27;
 

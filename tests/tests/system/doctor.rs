@@ -2,10 +2,7 @@
 
 use std::fs;
 
-use queens_tests::cluster::Coordinator;
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{Ended, queens, run};
-use queens_tests::{Port, TempDir};
+use queens_tests::prelude::*;
 
 /// Returns the line about a subject.
 #[track_caller]

@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use queens_tests::browser::Browser;
-use queens_tests::process::{Running, clean, is_installed, run};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 

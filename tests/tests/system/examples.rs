@@ -4,9 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::cluster::{Coordinator, worker_with};
-use queens_tests::process::{Ended, Running, clean, is_installed, run};
-use queens_tests::{TempDir, skipped};
+use queens_tests::prelude::*;
 use std::process::Command;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");

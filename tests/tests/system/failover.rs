@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 
 use queens_solver::Kernel;
 use queens_tests::chance::Chance;
-use queens_tests::cluster::{coordinator_command, fast_worker, worker, worker_command};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Ended, promised, queens, run, wait_at_most, wait_for, wait_until};
+use queens_tests::cluster::worker;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, http, say, skipped};
 
 /// The seconds of the longest failover, which takes 7 s on an idle machine.
 const LIMIT: u64 = 30;

@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::{Block, Store, StoreError, Write};
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
-use queens_tests::cluster::{Coordinator, coordinator_command, worker};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, promised, wait_for};
+use queens_tests::cluster::worker;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::{TempDir, say};
 
 /// The seconds until a coordinator continues after the promotion of a standby, at most.
 const SLOWEST: u64 = 10;

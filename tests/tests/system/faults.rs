@@ -12,14 +12,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, solutions, worker};
-use queens_tests::data_dir::{DATABASE, Record, counting_time, records, share};
+use queens_tests::cluster::worker;
+use queens_tests::data_dir::{Record, counting_time, share};
 use queens_tests::disk::SmallDisk;
-use queens_tests::http;
-use queens_tests::process::{Running, is_full, processor_time, wait_for, wait_until};
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
 use queens_tests::{Port, TempDir, say, skipped_without_root};
-use serde_json::Value;
 
 /// Longer than any timeout between workers and coordinators: both sides notice a cut of this length.
 const LONG: Duration = Duration::from_secs(25);

@@ -3,9 +3,8 @@
 //! With the environment variable `QUEENS_ATTACKS` set to `full`, the board is larger, and each attack runs ten times.
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Scenario, worker_with};
 use queens_tests::liar::Liar;
-use queens_tests::process::{is_full, wait_until};
+use queens_tests::prelude::*;
 
 struct Size {
     n: &'static str,

@@ -3,9 +3,8 @@
 use std::process::{Command, Stdio};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{SLOWLY, Scenario, fast_worker, solutions, worker};
-use queens_tests::process::{Running, clean, program, queens, run, wait_until};
-use queens_tests::{binary, skipped};
+use queens_tests::cluster::worker;
+use queens_tests::prelude::*;
 
 /// Returns the name of a device of OpenCL; `None` if there is none here.
 fn card() -> Option<String> {

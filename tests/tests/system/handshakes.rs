@@ -4,9 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{promised, wait_at_most, wait_for, wait_until};
-use queens_tests::{TempDir, files};
+use queens_tests::files;
+use queens_tests::prelude::*;
 
 /// The limit of connections of an address, and the number of attempts.
 const MOST: usize = 200;

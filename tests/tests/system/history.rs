@@ -5,11 +5,8 @@ use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::http;
-use queens_tests::process::{wait_for, wait_until};
+use queens_tests::prelude::*;
 use rusqlite::Connection;
-use serde_json::Value;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;

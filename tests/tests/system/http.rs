@@ -2,11 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::http::{self, Answer};
-use queens_tests::process::{wait_for, wait_until};
-use serde_json::{Value, json};
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
-use queens_tests::cluster::Scenario;
 use queens_tests::files;
 use queens_tests::http::get;
-use queens_tests::process::{is_full, processor_time};
+use queens_tests::prelude::*;
 use queens_tests::session::{hello, said};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;

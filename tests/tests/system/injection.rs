@@ -9,10 +9,7 @@ use queens_model::plain::is_plain;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::pb::{self, coordinator_message};
-use queens_tests::cluster::coordinator_command;
-use queens_tests::data_dir::tamper;
-use queens_tests::process::{Ended, Running, clean, is_installed, program, queens, run, wait_until};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -265,7 +262,7 @@ fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
     for args in [&["jobs"][..], &["status", "1"], &["workers"], &["contributions", "1"], &["watch", "1"]] {
         let outcome = ask(&url, &[args, &["--output", "json"]].concat());
         check_outcome(&outcome, true);
-        serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
+        serde_json::from_str::<Value>(&outcome.stdout).expect("JSON");
     }
     let url = serve(&runtime, Liar { refuses: true });
     for args in [

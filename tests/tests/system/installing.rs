@@ -5,8 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use queens_tests::process::{Ended, clean, is_installed, program, run};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 
 /// A user whose paths have all signs that need quoting, and a systemd that notes what it is told.
 struct User {

@@ -5,11 +5,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use queens_store::sqlite::audit;
-use queens_tests::TempDir;
-use queens_tests::data_dir::{DATABASE, Record, records, share};
-use queens_tests::process::{Ended, Running, promised, queens, run, wait_until};
+use queens_tests::data_dir::{Record, share};
+use queens_tests::prelude::*;
 use rusqlite::Connection;
-use serde_json::{Value, json};
 
 /// The longest time a person may have to wait.
 const PATIENCE: u64 = 2;

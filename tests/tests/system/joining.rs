@@ -8,14 +8,9 @@ use std::process::{Command, Stdio};
 
 use queens_auth::{Pin, Trust};
 use queens_tests::browser::Browser;
-use queens_tests::cluster::coordinator_command;
-use queens_tests::guarded::{Behind, Guarded, Invited, certs};
 use queens_tests::http::Answer;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, program, queens_coordinator, run, wait_for, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, http, https};
-use serde_json::Value;
+use queens_tests::https;
+use queens_tests::prelude::*;
 
 /// A coordinator that encrypts, with a campaign.
 pub(super) struct Site {

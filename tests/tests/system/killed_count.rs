@@ -9,11 +9,9 @@ use std::time::Duration;
 use queens_ledger::store::Phase;
 use queens_store::JobAudit;
 use queens_store::sqlite::audit;
-use queens_tests::TempDir;
 use queens_tests::chance::Chance;
-use queens_tests::data_dir::{DATABASE, Record, copy, records};
-use queens_tests::process::{Running, queens, run, wait_for};
-use serde_json::{Value, json};
+use queens_tests::data_dir::{Record, copy};
+use queens_tests::prelude::*;
 
 /// It takes longer than all kills on any machine, as each comes soon after a new record.
 const N: u8 = 17;

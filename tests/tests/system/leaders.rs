@@ -6,13 +6,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use queens_auth::Pin;
-use queens_tests::TempDir;
-use queens_tests::cluster::Coordinator;
 use queens_tests::data_dir::n_jobs;
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{Ended, Running, program, promised, queens, run, wait_for, wait_until};
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
 use queens_tests::standby::Standby;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;

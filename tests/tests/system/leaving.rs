@@ -1,8 +1,7 @@
 //! Workers leave, or lose the coordinator of their session: no count is lost, and both sides agree on the state.
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Coordinator, Scenario, worker_command};
-use queens_tests::process::{Running, wait_for};
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;

@@ -1,10 +1,8 @@
 //! The lists of the coordinator's pages, a worker's page, and missing pages, by HTTP and in a real browser.
 
 use queens_tests::browser::{Browser, Viewport};
-use queens_tests::cluster::Scenario;
-use queens_tests::http::{self, Answer};
-use queens_tests::process::wait_for;
-use serde_json::{Value, json};
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;

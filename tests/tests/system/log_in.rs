@@ -1,10 +1,7 @@
 //! Log-in by the pages.
 
-use queens_tests::TempDir;
-use queens_tests::cluster::Scenario;
-use queens_tests::guarded::Behind;
-use queens_tests::http::{self, Answer};
-use queens_tests::process::promised;
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 /// A coordinator that browsers can reach.
 struct Site {
@@ -84,7 +81,7 @@ fn who_logs_in_may_do_what_the_token_allows_until_logging_out() {
 /// Returns method and path of all HTTP requests: those of the OpenAPI document, and the pages.
 fn requests() -> Vec<(String, String)> {
     let document = include_str!("../../../coordinator/src/http/openapi.json");
-    let document: serde_json::Value = serde_json::from_str(document).expect("JSON");
+    let document: Value = serde_json::from_str(document).expect("JSON");
     let described = document["paths"].as_object().expect("paths").iter().flat_map(|(path, methods)| {
         methods.as_object().into_iter().flatten().map(|(method, _)| (method.to_uppercase(), path.clone()))
     });
@@ -190,7 +187,7 @@ fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
     let refused = site.post("/api/v1/login", None, &format!("{{\"token\":\"{worker}\"}}"));
     assert_eq!(refused.status, 403, "{refused:?}");
     site.behind.manage(["revoke", "1"]);
-    queens_tests::process::wait_until("the end of the session", || {
+    wait_until("the end of the session", || {
         // A request under way then gets no answer.
         let address = site.behind.coordinator().http();
         let answer = http::try_request(&address, "GET", "/api/v1/jobs", &[("Cookie", &cookie)], "");

@@ -4,10 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use queens_store::sqlite::audit;
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command, worker};
-use queens_tests::process::{program, queens, run, wait_for, wait_until};
-use queens_tests::service::Service;
+use queens_tests::cluster::worker;
+use queens_tests::prelude::*;
 
 fn remove(path: &Path) {
     fs::remove_file(path).expect("it is there");

@@ -3,11 +3,8 @@
 //! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, for minutes.
 
 use queens_solver::{BoardSize, Kernel, Method, published};
-use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, worker_command, worker_with};
-use queens_tests::http;
-use queens_tests::process::{Running, is_full, program, queens, run, wait_until};
+use queens_tests::prelude::*;
 use queens_tests::{TempDir, say};
-use serde_json::Value;
 
 /// The most queens that both methods count in seconds, without optimisation and with the slowest kernel.
 const N: u8 = 14;

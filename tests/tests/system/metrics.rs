@@ -5,11 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use queens_tests::cluster::Coordinator;
 use queens_tests::http::{Answer, get};
-use queens_tests::process::{is_installed, program, run};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, skipped};
+use queens_tests::prelude::*;
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
 

@@ -8,10 +8,8 @@ use queens_proto::checksum;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::data_dir::{identity, records};
-use queens_tests::process::{program, queens, run, wait_for};
+use queens_tests::data_dir::identity;
+use queens_tests::prelude::*;
 use queens_tests::session::{self, hello, said};
 use tonic::{Code, Status};
 

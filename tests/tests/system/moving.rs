@@ -11,16 +11,7 @@ use std::{fs, thread};
 
 use queens_solver::Kernel;
 use queens_tests::cleanup::Undo;
-use queens_tests::cluster::{Coordinator, SLOWLY, coordinator_command, solutions, worker_command};
-use queens_tests::data_dir::records;
-use queens_tests::guarded::{certs, token_in};
-use queens_tests::process::{
-    clean, is_full, is_installed, program, promised, queens, queens_coordinator, run, wait_at_most, wait_for,
-    wait_until,
-};
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, say, skipped, skipped_without_root};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 /// A board that takes one thread of a fast kernel some seconds.
 const BOARD: u8 = 16;

@@ -2,12 +2,8 @@
 
 use std::process::Stdio;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::solutions;
-use queens_tests::guarded::{Behind, token_in};
 use queens_tests::liar::Liar;
-use queens_tests::process::{Ended, Running, program, queens, run, wait_for, wait_until};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 const N: u8 = 15;
 

@@ -7,14 +7,8 @@ use std::time::Duration;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::{self, coordinator_message};
 use queens_store::sqlite::{audit, audit_file};
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, fast_worker, solutions};
-use queens_tests::data_dir::tamper;
-use queens_tests::guarded::Behind;
-use queens_tests::http;
-use queens_tests::process::{Ended, Running, program, run, wait_for, wait_until};
+use queens_tests::prelude::*;
 use queens_tests::session::{begin, hello, said};
-use serde_json::{Value, json};
 
 fn scratch() -> TempDir {
     TempDir::new()
@@ -290,9 +284,7 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
 #[test]
 fn a_coordinator_listens_on_names_and_says_what_it_expects() {
     let scratch = scratch();
-    let listen = |address: &str| {
-        run(queens_tests::cluster::coordinator_command(address, &scratch.path().join("data")))
-    };
+    let listen = |address: &str| run(coordinator_command(address, &scratch.path().join("data")));
     assert!(listen("localhost").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("localhost:http").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("host.invalid:1").complaint(1).contains("failed to listen on host.invalid:1"));
@@ -309,7 +301,7 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
         }
     });
     let complaint = |args: &[&str], url: &str| {
-        let outcome = run(queens_tests::process::queens(args).args(["--coordinator", url]));
+        let outcome = run(queens(args).args(["--coordinator", url]));
         assert!(outcome.complaint(1).contains(url), "{outcome:?}");
         outcome.complaint(1).to_owned()
     };

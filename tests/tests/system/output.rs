@@ -3,8 +3,7 @@
 use std::process::Command;
 
 use queens_tests::help::commands;
-use queens_tests::process::{Ended, clean, is_installed, queens, run};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 
 /// Runs `queens` with its stdout redirected by a shell.
 #[track_caller]

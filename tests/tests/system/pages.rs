@@ -1,10 +1,7 @@
 //! Properties of all pages in a real browser: accessible, small, and fast.
 
 use queens_tests::browser::{Browser, Viewport};
-use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::process::{Running, is_full, wait_for, wait_until};
-use queens_tests::{TempDir, http};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;

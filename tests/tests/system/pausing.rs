@@ -9,11 +9,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Coordinator, SLOWLY, solutions, worker_command};
-use queens_tests::process::{Ended, clean, is_installed, program, run, wait_for, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, skipped};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours, and one that takes some seconds.
 const LONG: u8 = 22;

@@ -4,12 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use queens_tests::TempDir;
-use queens_tests::guarded::{Behind, token_in};
-use queens_tests::http::{self, Answer};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, program, run, wait_for, wait_until};
-use serde_json::{Value, json};
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 const NAMES: [&str; 6] = [
     "<script>alert('x')</script>",

@@ -8,8 +8,7 @@ use std::path::Path;
 use queens_solver::boards::animation::{Frame, Frames};
 use queens_solver::boards::picture::Look;
 use queens_solver::boards::{Placement, Queen};
-use queens_tests::TempDir;
-use queens_tests::process::{Ended, queens, run};
+use queens_tests::prelude::*;
 use roxmltree::{Document, Node};
 
 type Colour = [u8; 3];

@@ -14,10 +14,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use queens_ledger::store::StoreError;
 use queens_store::postgres::{Contact, LeaderCandidate, PostgresStore, Server};
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{queens_coordinator, wait_for, wait_until};
+use queens_tests::prelude::*;
 use std::process::Command;
 
 use self::steps::{any_steps, assert_same_records, play};

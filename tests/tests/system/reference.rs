@@ -6,12 +6,8 @@ use std::process::Command;
 use std::{env, fs};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Coordinator, worker_command};
 use queens_tests::help::commands;
-use queens_tests::process::{clean, run};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, http};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 

@@ -9,11 +9,9 @@ use std::time::Instant;
 use std::{env, fs};
 
 use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::cluster::{Coordinator, fast_worker, worker, worker_with};
+use queens_tests::cluster::worker;
 use queens_tests::liar::Liar;
-use queens_tests::process::{Running, program, queens, run, wait_until};
-use queens_tests::{TempDir, say};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 /// Of a hundred spans, the liar falsifies about this many.
 const LIES: u64 = 1;

@@ -3,11 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::Coordinator;
-use queens_tests::data_dir::tamper;
-use queens_tests::guarded::Behind;
-use queens_tests::process::{Ended, queens_coordinator, run};
+use queens_tests::prelude::*;
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")

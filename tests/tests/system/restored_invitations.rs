@@ -3,13 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::token_in;
-use queens_tests::http::{self, Answer};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Ended, clean, program, run, wait_for, wait_until};
-use serde_json::Value;
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 /// A coordinator that requires invitations.
 struct Site {

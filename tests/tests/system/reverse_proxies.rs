@@ -9,11 +9,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use queens_auth::{Pin, Trust};
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::{certs, token_in};
-use queens_tests::process::{Running, clean, is_installed, program, queens, run, wait_for};
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, http, https, skipped};
+use queens_tests::https;
+use queens_tests::prelude::*;
 
 const PAGE: &str = include_str!("../../../docs/operations/invite.md");
 

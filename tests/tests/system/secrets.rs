@@ -3,12 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::collector::collect;
-use queens_tests::guarded::token_in;
-use queens_tests::process::{program, queens, run};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, http};
+use queens_tests::prelude::*;
 
 /// Returns the contents of all files of a directory.
 fn files(dir: &Path) -> Vec<(String, String)> {

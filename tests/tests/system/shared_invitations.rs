@@ -9,11 +9,7 @@ use queens_coordinator::{InvitationStore, NewInvitation, PublishedAddress};
 use queens_model::{AuditEntry, Name, Party};
 use queens_store::postgres::StoreLocation;
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::{Guarded, token_in};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, program, queens_coordinator, wait_for, wait_until};
-use queens_tests::{TempDir, http};
+use queens_tests::prelude::*;
 
 fn name(number: usize) -> Name {
     format!("w{number}").parse().expect("a name")

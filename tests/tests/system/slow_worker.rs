@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use queens_proto::pb::{self, worker_message::Message};
-use queens_tests::cluster::{Scenario, solutions};
-use queens_tests::process::wait_until;
+use queens_tests::prelude::*;
 use queens_tests::session::{begin, hello, said};
 
 const N: u8 = 14;
@@ -50,7 +49,7 @@ fn check(n_threads: u32) {
     assert_eq!(status["solutions"], solutions(N));
     let log = coordinator.log();
     assert!(log.contains("worker exceeded the deadline of its leases"), "{log}");
-    queens_tests::say(&format!("{n_threads} threads: named by status: {named}, by doctor: {found}"));
+    say(&format!("{n_threads} threads: named by status: {named}, by doctor: {found}"));
 }
 
 #[test]

@@ -13,10 +13,7 @@ use std::time::{Duration, Instant};
 
 use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::{is_full, wait_at_most, wait_for};
-use queens_tests::{TempDir, say, skipped, skipped_without_root};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 use self::engine::Slurm;
 

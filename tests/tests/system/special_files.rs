@@ -4,10 +4,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use queens_tests::guarded::certs;
-use queens_tests::process::{Ended, clean, run};
-use queens_tests::{TempDir, binary};
 use std::process::Command;
+
+use queens_tests::prelude::*;
 
 /// An unused port: the refusal comes before any connection.
 const NOBODY: &str = "https://127.0.0.1:1";

@@ -3,8 +3,7 @@
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::prelude::*;
 
 #[test]
 fn a_coordinator_says_when_it_is_ready_and_outlives_a_hangup() {

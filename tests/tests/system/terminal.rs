@@ -8,9 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_tests::cleanup::Undo;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::{clean, wait_for, wait_until};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 
 /// A terminal with a shell in it.
 struct Terminal {

@@ -6,11 +6,8 @@ mod point_in_time;
 use std::path::Path;
 use std::process::Command;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{wait_for, wait_until};
-use serde_json::Value;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 /// The published solutions of n = 15.
 const SOLUTIONS_15: &str = "2279184";

@@ -5,9 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use queens_auth::{Pin, Trust};
-use queens_tests::TempDir;
-use queens_tests::guarded::{Guarded, certs};
-use queens_tests::process::{queens, run, wait_for};
+use queens_tests::prelude::*;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::version::TLS12;

@@ -3,12 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opentelemetry_proto::tonic::trace::v1::Span;
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, Scenario, coordinator_command};
 use queens_tests::collector::collect;
-use queens_tests::process::program;
-use queens_tests::service::Service;
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 #[test]
 fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {

@@ -13,16 +13,8 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
-use queens_tests::cluster::{coordinator_command, worker_command};
-use queens_tests::guarded::token_in;
 use queens_tests::liar::Liar;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{
-    Ended, Running, clean, program, queens, queens_coordinator, run, wait_at_most,
-};
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, http, say};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 use std::process::{Command, Stdio};
 
 /// The people who join. The last one lies.

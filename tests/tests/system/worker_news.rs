@@ -5,13 +5,8 @@ use std::time::Duration;
 use queens_proto::pb::coordinator_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, Notice, worker_message};
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{clean, run, wait_for};
-use queens_tests::service::Service;
+use queens_tests::prelude::*;
 use queens_tests::session::{self, said};
-use queens_tests::{Port, TempDir, binary};
-use serde_json::Value;
 use tokio::time::timeout;
 
 const ABOUT: &str = "https://queens.example.org/about";

@@ -7,12 +7,8 @@ use std::process::Command;
 
 use queens_store::sqlite::audit;
 use queens_tests::cleanup::Undo;
-use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker};
-use queens_tests::data_dir::DATABASE;
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, program, run, wait_for};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, skipped_without_root};
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 use super::temp;
 
@@ -133,7 +129,7 @@ fn coordinators_of_a_database_may_have_one_directory() {
     assert_eq!(second.logged("listening address="), stands_by);
     let url = format!("http://{stands_by}");
     let _fast = fast_worker(&url);
-    let counted = run(queens_tests::process::queens(["watch", &job, "--coordinator", &url]));
+    let counted = run(queens(["watch", &job, "--coordinator", &url]));
     assert!(counted.stdout.contains("14772512"), "{counted:?}");
     second.stop();
     assert_eq!(key(&data_dir), before);
@@ -158,7 +154,7 @@ fn a_coordinator_of_a_database_leaves_the_jobs_of_a_directory_alone() {
     let mut second = Service::start(command, &scratch.path().join("second.log"));
     let address = second.logged("listening address=");
     assert!(second.log().contains("there are jobs in the data directory as well"), "{}", second.log());
-    let jobs = run(queens_tests::process::queens(["jobs", "--coordinator", &format!("http://{address}")]));
+    let jobs = run(queens(["jobs", "--coordinator", &format!("http://{address}")]));
     assert!(jobs.stdout.contains("no jobs"), "{jobs:?}");
     check_total(&data_dir, coordinator, &job);
     second.stop();

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::process::{processor_time, wait_for};
-use queens_tests::{TempDir, say};
+use queens_tests::prelude::*;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};

@@ -6,10 +6,7 @@ use std::time::Duration;
 
 use queens_auth::Credentials;
 use queens_proto::client::{Route, endpoint};
-use queens_tests::guarded::{Behind, token_in};
-use queens_tests::process::{processor_time, wait_for};
-use queens_tests::{TempDir, http, say};
-use serde_json::json;
+use queens_tests::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
 

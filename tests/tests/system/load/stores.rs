@@ -5,10 +5,7 @@
 use std::time::Duration;
 
 use queens_model::ToWorker;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::wait_for;
-use queens_tests::{TempDir, say};
+use queens_tests::prelude::*;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 

@@ -5,10 +5,7 @@ use std::time::Duration;
 
 use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{processor_time, wait_for};
-use queens_tests::{TempDir, say};
+use queens_tests::prelude::*;
 
 use super::worker::Worker;
 use super::{Connecting, FULL, Load, alone, begin, on_cores_apart, peak_memory_kib};

@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use queens_tests::cluster::{Coordinator, fast_worker};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::wait_for;
-use queens_tests::{TempDir, skipped};
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 use super::with_store;
 use crate::failover::{FAKETIME, FaketimeMemory};

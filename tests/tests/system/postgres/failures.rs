@@ -7,12 +7,8 @@ use std::thread;
 use queens_ledger::store::{Store, StoreError, Write};
 use queens_model::JobId;
 use queens_store::postgres::PostgresStore;
-use queens_tests::TempDir;
-use queens_tests::cluster::coordinator_command;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{program, queens, run, wait_until};
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
 
 use super::steps::{choices, job, record_of};
 use super::try_open;
@@ -107,7 +103,7 @@ fn a_commit_that_is_given_up_has_no_effect() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    queens_tests::say(&format!("{n_done} commits, of which the server gave up {n_given_up}"));
+    say(&format!("{n_done} commits, of which the server gave up {n_given_up}"));
     assert_eq!(n_records(&postgres, "given_up"), "15000");
 }
 

@@ -2,11 +2,8 @@
 
 use std::path::Path;
 
-use queens_tests::cluster::{Coordinator, fast_worker};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, wait_for, wait_until};
-use queens_tests::{TempDir, http, skipped_without_root};
-use serde_json::Value;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 use super::with_store;
 

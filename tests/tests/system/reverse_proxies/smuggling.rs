@@ -9,10 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_auth::Trust;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::{Running, is_installed, wait_for, wait_until};
-use queens_tests::{http, skipped};
-use serde_json::Value;
+use queens_tests::prelude::*;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 

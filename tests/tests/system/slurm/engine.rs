@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, iter};
 
-use queens_tests::process::{Running, clean, is_installed, run, wait_for, wait_until};
-use queens_tests::{Port, binary};
+use queens_tests::prelude::*;
 
 const CONFIGURATION: &str = include_str!("slurm.conf");
 

@@ -1,10 +1,8 @@
 //! A standby that lacks the last transactions replaces its primary, which replicated asynchronously.
 
-use queens_tests::TempDir;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::wait_for;
-
 use super::point_in_time::Counting;
+
+use queens_tests::prelude::*;
 
 fn n_records(server: &Postgres, job: &str) -> u64 {
     let sql = format!("SELECT count(*) FROM queens.record WHERE job = {job}");

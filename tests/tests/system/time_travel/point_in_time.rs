@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, worker};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, wait_for};
-use queens_tests::{Port, TempDir};
+use queens_tests::cluster::worker;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 use super::wait_for_state;
 
