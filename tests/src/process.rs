@@ -112,6 +112,16 @@ impl Ended {
         serde_json::from_str(&self.stdout).expect("JSON")
     }
 
+    /// Returns it if it was successful.
+    ///
+    /// # Panics
+    /// Panics if it was not.
+    #[track_caller]
+    pub fn good(self) -> Self {
+        assert_eq!(self.status.code(), Some(0), "{self:?}");
+        self
+    }
+
     /// Returns the one line on stderr of a run that failed with this exit status.
     ///
     /// # Panics

@@ -220,8 +220,7 @@ fn the_kernel_is_one_that_the_processor_has_also_under_valgrind() {
     let mut command = clean(Command::new("valgrind"));
     command.args(["--quiet", "--tool=none"]).arg(binary("queens"));
     command.args(["bench", "--n", "10", "--output", "json"]);
-    let outcome = run(command);
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = run(command).good();
     let answer: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_ne!(answer["kernel"], "avx512");
     assert_eq!((&answer["solutions"], &answer["agrees"]), (&"724".into(), &true.into()));

@@ -133,8 +133,7 @@ fn solutions_are_found_at_random_and_again_by_their_seed() {
     }
     assert_ne!(answer("solve 500 --random --seed 7"), answer("solve 500 --random --seed 8"));
     // Without a given seed, the output has the flag that repeats the run.
-    let outcome = outcome("solve 100 --random");
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = outcome("solve 100 --random").good();
     let again = answer(&format!("solve 100 --random {}", outcome.stderr.trim()));
     assert_eq!(again, outcome.stdout);
 }
@@ -161,9 +160,8 @@ fn given_queens_are_completed_or_it_is_said_that_they_can_not_be() {
 
 #[track_caller]
 fn outcome_of_given(method: &str) -> Ended {
-    let outcome = outcome(&format!("solve 8 --given 0:2,3:7 {method}"));
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-    outcome
+    
+    outcome(&format!("solve 8 --given 0:2,3:7 {method}")).good()
 }
 
 #[test]
@@ -248,8 +246,8 @@ fn tables_have_a_column_for_each_method_asked_for() {
 
 #[test]
 fn a_method_that_takes_too_long_is_given_up() {
-    let outcome = outcome("table 16-18 --method permutations --method kernel --time-limit 0.05 --format csv");
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome =
+        outcome("table 16-18 --method permutations --method kernel --time-limit 0.05 --format csv").good();
     let first = outcome.stdout.lines().nth(1).expect("a row");
     assert_eq!(first.split(',').nth(3), Some(""), "16! permutations take hours: {outcome:?}");
     // No method comes near to its end, and each stops early.
@@ -351,8 +349,7 @@ fn the_search_is_shown_in_the_terminal() {
         script.env("TERM", "xterm-256color");
         run(script)
     };
-    let outcome = shown(4, "rows 24 cols 80");
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = shown(4, "rows 24 cols 80").good();
     assert!(outcome.stdout.contains("26 squares tried, 1 solution\r\n"), "{outcome:?}");
     // The animation hides the cursor, overwrites lines, and draws a green and a red square.
     for code in ["\x1b[?25l", "\x1b[?25h", "\x1b[48;5;113mQ ", "\x1b[48;5;203mx "] {

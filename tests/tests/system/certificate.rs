@@ -105,21 +105,17 @@ fn what_can_t_be_exported_or_checked_is_told() {
 
 #[test]
 fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
-    let scratch = temp();
-    let data_dir = scratch.path().join("data");
-    let cluster = Coordinator::start(&data_dir);
+    let Scenario { scratch, data_dir, coordinator: cluster } = Scenario::start();
     assert!(data_dir.join("signing.key").exists(), "a key is made with the directory");
     let _worker = cluster.worker("anna");
     let job = cluster.submit(11);
-    let watched = cluster.queens(["watch", &job]);
-    assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+    _ = cluster.queens(["watch", &job]).good();
     let far = scratch.path().join("far");
     _ = cluster.queens(["export", &job, path(&far), "--output", "json"]).answer();
     wait_for("a job that is exported", || !cluster.status(&job)["exported_ms"].is_null());
     // From the directory while it is in use.
     let near = scratch.path().join("near");
-    let exported = export(&data_dir, &near);
-    assert_eq!(exported.status.code(), Some(0), "{exported:?}");
+    _ = export(&data_dir, &near).good();
     let [far, near] = [far, near].map(|file| check(&file, &["--seconds", "0"]).answer());
     assert_eq!(far["solutions"], "2680");
     assert_eq!(far["parts"][0]["passes"], near["parts"][0]["passes"]);
@@ -141,8 +137,7 @@ fn certified(site: &TempDir, args: &[&str]) -> PathBuf {
     let submitted =
         cluster.queens([&["submit", "11", "--method", "search", "--output", "json"], args].concat());
     let job = submitted.answer()["job"].as_str().expect("a job's id").to_owned();
-    let watched = cluster.queens(["watch", &job]);
-    assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+    _ = cluster.queens(["watch", &job]).good();
     let file = site.path().join("certificate");
     _ = cluster.queens(["export", &job, path(&file), "--output", "json"]).answer();
     file
@@ -205,8 +200,7 @@ fn compare_with_python(file: &Path) {
         command.arg(&program).arg(file);
         run(command)
     };
-    let said = read(file);
-    assert_eq!(said.status.code(), Some(0), "{said:?}");
+    let said = read(file).good();
     let answer = check(file, &["--seconds", "0"]).answer();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let mut lines = Vec::new();

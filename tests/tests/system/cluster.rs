@@ -49,8 +49,7 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
     assert_eq!(coordinator.status(&jobs[0].1)["state"], "queued");
     let _workers = [coordinator.worker("first"), coordinator.worker("second")];
     for (n, job) in &jobs {
-        let watched = coordinator.queens(["watch", job]);
-        assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+        let watched = coordinator.queens(["watch", job]).good();
         let status = coordinator.status(job);
         assert_eq!(status["state"], "done");
         assert_eq!(status["solutions"], solutions(*n).as_str());

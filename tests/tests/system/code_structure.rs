@@ -126,8 +126,7 @@ fn packages_stay_within_their_borders() {
         command.args(["tree", "--offline", "--locked", "--package", package, "--prefix", "none"]);
         command.args(["--edges", "normal"]);
         command.current_dir(WORKSPACE);
-        let outcome = run(command);
-        assert!(outcome.status.success(), "{outcome:?}");
+        let outcome = run(command).good();
         assert!(outcome.stdout.contains("queens-solver v"), "{outcome:?}");
         let names = outcome.stdout.lines().filter_map(|line| line.split(' ').next());
         let of_others = |name: &&str| others.iter().any(|other| *name == *other || of_family(name, other));

@@ -165,11 +165,8 @@ async fn request_without_body(channel: Channel) -> Status {
 #[test]
 fn one_address_cannot_take_all_places() {
     const MOST: usize = 20;
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--max-connections-of-address", &MOST.to_string()]);
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } =
+        Scenario::with(["--http", "127.0.0.1:0", "--max-connections-of-address", &MOST.to_string()]);
     let runtime = Runtime::new().expect("a runtime");
     let address = coordinator.http().parse().expect("an address");
     let connect_from = |from: &str| {

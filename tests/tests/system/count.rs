@@ -212,8 +212,7 @@ fn settings_come_from_the_environment_unless_flags_say_otherwise() {
 #[test]
 fn empty_variables_are_none() {
     let names = ["QUEENS_THREADS", "QUEENS_KERNEL", "QUEENS_DATA_DIR", "QUEENS_OUTPUT", "QUEENS_COORDINATOR"];
-    let outcome = run(queens(["count", "8"]).envs(names.map(|name| (name, ""))));
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = run(queens(["count", "8"]).envs(names.map(|name| (name, "")))).good();
     assert!(outcome.stdout.starts_with("Q(8) = 92"), "{outcome:?}");
     let mut command = program("queens-coordinator");
     command.args(["backup", "--data-dir", "nowhere", "x.db"]).env("QUEENS_HTTP", "").env("QUEENS_OTLP", "");
@@ -226,8 +225,7 @@ fn check_bar(env: &[(&str, &str)], args: &str, expected: bool) {
     let mut script = clean(Command::new("script"));
     let command = format!("{} count 15 --threads 1 --kernel portable {args}", binary("queens").display());
     script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
-    let outcome = run(with_env(script, env));
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = run(with_env(script, env)).good();
     assert!(outcome.stdout.contains("Q(15) = 2279184"), "{outcome:?}");
     assert_eq!(outcome.stdout.contains("░ n = 15"), expected, "{env:?} {outcome:?}");
 }

@@ -142,8 +142,7 @@ fn damage_ends_a_count_and_can_be_recovered_from() {
     let new = temp();
     let recover = |new: &Path| run(program("queens-coordinator").arg("recover").arg(dir.path()).arg(new));
     let before = contents(dir.path());
-    let recovered = recover(new.path());
-    assert!(recovered.status.success(), "{recovered:?}");
+    let recovered = recover(new.path()).good();
     assert!(recovered.stdout.contains(&format!("n = 18  active  {n_records} records kept")), "{recovered:?}");
     assert_eq!(contents(dir.path()), before, "nothing is written to what is damaged");
     assert!(recover(new.path()).complaint(1).contains("is not empty"));

@@ -18,8 +18,7 @@ fn where_all_is_well_it_says_so_of_each_thing() {
     let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     let viewer = guarded.invite(["--role", "viewer"]);
-    let ended = guarded.queens(Some(&viewer), ["doctor"]);
-    assert!(ended.status.success(), "{ended:?}");
+    let ended = guarded.queens(Some(&viewer), ["doctor"]).good();
     assert!(!ended.stdout.contains("BAD"), "{ended:?}");
     assert!(line(&ended, "kernels").contains("portable count n = 12 right"), "{ended:?}");
     assert!(line(&ended, "processors").contains("may be used"), "{ended:?}");
@@ -35,8 +34,7 @@ fn where_all_is_well_it_says_so_of_each_thing() {
 
     // A worker's invitation permits no queries, and the output says so.
     let worker = guarded.invite(["--role", "worker"]);
-    let ended = guarded.queens(Some(&worker), ["doctor"]);
-    assert!(ended.status.success(), "{ended:?}");
+    let ended = guarded.queens(Some(&worker), ["doctor"]).good();
     assert!(line(&ended, "coordinator").ends_with("answers; you were invited as a worker"), "{ended:?}");
 
     let plain = Coordinator::start(&scratch.path().join("plain"));

@@ -135,8 +135,7 @@ fn pictures_are_what_the_programs_draw() {
     let path = env::join_paths([programs].into_iter().chain(env::split_paths(&path))).expect("a path");
     let mut make = clean(Command::new(pictures.join("make")));
     make.arg("--drawn").arg(dir.path()).env("PATH", path).stdin(Stdio::null());
-    let made = run(make);
-    assert!(made.status.success(), "{made:?}");
+    _ = run(make).good();
     let drawn = files(dir.path(), "");
     assert!(drawn.len() > 4, "{drawn:?}");
     for picture in drawn {

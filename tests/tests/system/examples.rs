@@ -92,8 +92,7 @@ fn curl_and_jq_count_boards() {
     let site = Site::start();
     let mut command = Command::new(example("count.sh"));
     command.args(["8", "12"]);
-    let counted = site.run(command);
-    assert_eq!(counted.status.code(), Some(0), "{counted:?}");
+    let counted = site.run(command).good();
     let lines: Vec<Vec<&str>> = counted.stdout.lines().map(|line| line.split('\t').collect()).collect();
     let [eight, twelve] = &lines[..] else { panic!("{counted:?}") };
     assert_eq!((eight[0], eight[1].to_owned()), ("8", solutions(8)));

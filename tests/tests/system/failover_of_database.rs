@@ -35,11 +35,7 @@ impl Pair {
         let standby = primary.standby("second");
         primary.wait_for_standby("second");
         let address = format!("postgres://queens@{},{}/pair", primary.address(), standby.address());
-        let scratch = TempDir::new();
-        let data_dir = scratch.path().join("data");
-        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-        command.args(["--store", &address]);
-        let coordinator = Coordinator::start_command(command, &data_dir);
+        let Scenario { scratch, coordinator, .. } = Scenario::with(["--store", &address]);
         let job = coordinator.submit(n);
         // A worker with several coordinators asks every second or two; one with a single one waits up to twelve
         // seconds.

@@ -17,7 +17,6 @@ use queens_tests::data_dir::{Record, counting_time, share};
 use queens_tests::disk::SmallDisk;
 use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::{Port, TempDir, say, skipped_without_root};
 
 /// Longer than any timeout between workers and coordinators: both sides notice a cut of this length.
 const LONG: Duration = Duration::from_secs(25);

@@ -87,6 +87,5 @@ fn many_idle_workers_are_no_trouble() {
     runtime.shutdown_background();
     let job = coordinator.submit(12);
     let _worker = coordinator.worker("honest");
-    let watched = coordinator.queens(["watch", &job]);
-    assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+    _ = coordinator.queens(["watch", &job]).good();
 }

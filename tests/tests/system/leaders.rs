@@ -88,8 +88,7 @@ impl Silent {
 
 #[test]
 fn a_worker_finds_the_leader_through_one_that_stands_by() {
-    let scratch = scratch();
-    let leader = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch, coordinator: leader, .. } = Scenario::start();
     let standby = Standby::start();
     standby.name(&format!("{}/", leader.url()));
     let mut worker = worker(&[&standby.url()], &scratch.path().join("worker"));
@@ -102,8 +101,7 @@ fn a_worker_finds_the_leader_through_one_that_stands_by() {
 
 #[test]
 fn whoever_is_dead_silent_or_stands_by_is_passed_over() {
-    let scratch = scratch();
-    let leader = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch, coordinator: leader, .. } = Scenario::start();
     let (standby, silent, unreachable) = (Standby::start(), Silent::start(true), Silent::start(false));
     let all = [NOBODY, &silent.url(), &unreachable.url(), &standby.url(), &leader.url()];
     let began = Instant::now();
@@ -236,14 +234,12 @@ fn who_watches_a_job_goes_on_with_the_next_leader() {
 
 #[test]
 fn a_doctor_asks_each_and_says_who_leads() {
-    let scratch = scratch();
-    let leader = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch, coordinator: leader, .. } = Scenario::start();
     let standby = Standby::start();
     standby.name(&leader.url());
     let (led, stands) = (leader.url(), standby.url());
     for listed in [&[stands.as_str()][..], &[&stands, &led], &[&led, &stands]] {
-        let ended = ask(listed, &["doctor"]);
-        assert!(ended.status.success(), "{ended:?}");
+        let ended = ask(listed, &["doctor"]).good();
         for line in [
             format!("ok    coordinator  {stands}/: this coordinator stands by: {led} leads"),
             format!("ok    coordinator  {led}/ answers after "),

@@ -4,7 +4,6 @@
 
 use queens_solver::{BoardSize, Kernel, Method, published};
 use queens_tests::prelude::*;
-use queens_tests::{TempDir, say};
 
 /// The most queens that both methods count in seconds, without optimisation and with the slowest kernel.
 const N: u8 = 14;

@@ -96,8 +96,7 @@ fn promtool_accepts_what_is_in_deploy() {
     for (what, file) in [("rules", "alerts.yml"), ("config", "prometheus.yml")] {
         let mut promtool = Command::new("promtool");
         promtool.args(["check", what, &format!("{DEPLOY}/{file}")]);
-        let outcome = run(promtool);
-        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        _ = run(promtool).good();
     }
     // Alerts and panels use only metrics that the coordinator has.
     let scratch = TempDir::new();

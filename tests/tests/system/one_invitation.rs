@@ -85,8 +85,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     }
     let file = scratch.path().join("certificate");
     let file = file.to_str().expect("UTF-8");
-    let exported = cluster.queens(&["export", "1", file]);
-    assert!(exported.status.success(), "{exported:?}");
+    _ = cluster.queens(&["export", "1", file]).good();
     let checked = run(queens(["check", file, "--seconds", "0"]));
     assert!(checked.stdout.contains("confirmed by a second party (100 % of the work)"), "{checked:?}");
     assert!(checked.stdout.contains("no part is on the word of one party"), "{checked:?}");
@@ -96,8 +95,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     );
 
     // Unblocking any of the names unblocks the invitation.
-    let cleared = cluster.queens(&["workers", "unblock", "innocence"]);
-    assert!(cleared.status.success(), "{cleared:?}");
+    _ = cluster.queens(&["workers", "unblock", "innocence"]).good();
     let is_ready = |workers: &Vec<Value>| workers.iter().all(|worker| worker["state"] == "ready");
     wait_until("nobody is blocked", || Some(cluster.workers()).filter(is_ready));
 }
@@ -112,8 +110,7 @@ fn a_job_says_that_it_needs_a_second_invitation() {
     let url = cluster.behind.coordinator().url();
     let token = cluster.invite(2);
     let _workers = ["rack-1", "rack-2"].map(|name| worker(&url, &token, name));
-    let submitted = cluster.queens(&["submit", "12", "--recount", "100"]);
-    assert!(submitted.status.success(), "{submitted:?}");
+    _ = cluster.queens(&["submit", "12", "--recount", "100"]).good();
     // Until the workers have connected, it waits for them.
     let reason = "a second invitation is needed";
     let says_why = |status: &Value| status["waits_for"].as_str().is_some_and(|told| told.contains(reason));

@@ -29,8 +29,7 @@ fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
     drop(behind);
     for (name, args, is_let_in) in [("ended", &[][..], false), ("kept", &["--keep-invitations"][..], true)] {
         let dir = path(name);
-        let restored = restore(&[&[text(&copy), "--data-dir", text(&dir)], args].concat());
-        assert!(restored.status.success(), "{restored:?}");
+        let restored = restore(&[&[text(&copy), "--data-dir", text(&dir)], args].concat()).good();
         let is_told = restored.stderr.contains("2 invitations are revoked");
         assert_eq!(is_told, !is_let_in, "{}", restored.stderr);
         let key = |dir: &Path| queens_coordinator(&["key", "--data-dir", text(dir)]).stdout;
@@ -50,8 +49,7 @@ fn nothing_is_restored_that_is_not_proved() {
     let (data_dir, backup) = (path("data"), path("backup.db"));
     let coordinator = Coordinator::start(&data_dir);
     _ = coordinator.submit(8);
-    let made = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]);
-    assert!(made.status.success(), "{made:?}");
+    _ = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]).good();
     // A restore does not write to a directory in use.
     let in_use = restore(&[text(&backup), "--data-dir", text(&data_dir)]);
     assert!(in_use.complaint(1).contains("is there already"), "{}", in_use.stderr);

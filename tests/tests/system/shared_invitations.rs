@@ -238,8 +238,7 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
 /// Runs `queens-coordinator` with these arguments on a database; returns its output.
 #[track_caller]
 fn manage(address: &str, args: &[&str]) -> String {
-    let ended = queens_coordinator(&[args, &["--store", address]].concat());
-    assert!(ended.status.success(), "{ended:?}");
+    let ended = queens_coordinator(&[args, &["--store", address]].concat()).good();
     ended.stdout
 }
 
@@ -307,11 +306,8 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
 fn who_was_known_is_known_while_the_database_is_away() {
     let Some(mut postgres) = Postgres::start("") else { return };
     let address = postgres.database("away");
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--require-tokens", "--store", &address]);
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } =
+        Scenario::with(["--http", "127.0.0.1:0", "--require-tokens", "--store", &address]);
     // None from a coordinator that just loses its lead.
     let try_ask = |method, path, token: &str| {
         let bearer = format!("Bearer {token}");

@@ -30,9 +30,7 @@ fn copy_of(dir: &Path, to: &Path) {
 /// assigns its number again.
 #[test]
 fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let first = Coordinator::start(&data_dir);
+    let Scenario { scratch, data_dir, coordinator: first } = Scenario::start();
     let _worker = first.worker("only");
     let before = first.submit(8);
     wait_for_state(&first, &before, "done");

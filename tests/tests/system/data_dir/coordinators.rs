@@ -100,8 +100,7 @@ fn a_second_coordinator_is_refused_where_the_directory_is_mounted_again() {
 fn key(dir: &Path) -> String {
     let mut key = program("queens-coordinator");
     key.args(["key", "--data-dir"]).arg(dir);
-    let shown = run(key);
-    assert!(shown.status.success(), "{shown:?}");
+    let shown = run(key).good();
     shown.stdout
 }
 
