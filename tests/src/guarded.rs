@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use queens_auth::Token;
 
+use crate::TempDir;
 use crate::cluster::{Coordinator, coordinator_command};
 use crate::process::{Ended, Running, program, queens, run};
 
@@ -13,10 +14,24 @@ use crate::process::{Ended, Running, program, queens, run};
 #[derive(Debug)]
 pub struct Behind {
     data_dir: PathBuf,
+    // Dropped, and so killed, before its directory.
     coordinator: Coordinator,
+    _scratch: Option<TempDir>,
 }
 
 impl Behind {
+    /// Starts a coordinator with more arguments in a new directory.
+    ///
+    /// # Panics
+    /// Panics if that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn new(args: &[&str]) -> Self {
+        let scratch = TempDir::new();
+        let behind = Self::start(&scratch.path().join("data"), args);
+        Self { _scratch: Some(scratch), ..behind }
+    }
+
     /// Starts a coordinator with more arguments. It serves gRPC and HTTP.
     ///
     /// # Panics
@@ -32,6 +47,7 @@ impl Behind {
                 data_dir,
             ),
             data_dir: data_dir.to_owned(),
+            _scratch: None,
         }
     }
 

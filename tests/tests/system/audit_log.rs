@@ -116,11 +116,9 @@ fn exported(job: u64) -> Asked {
 
 /// A coordinator with jobs in all states, and an operator.
 struct Fixture {
-    // Dropped, and so killed, before its directory.
     behind: Behind,
     _worker: Running,
     operator: String,
-    _scratch: TempDir,
 }
 
 /// Jobs of the fixture.
@@ -133,14 +131,13 @@ const UNKNOWN: u64 = 99;
 
 impl Fixture {
     fn new() -> Self {
-        let scratch = TempDir::new();
-        let behind = Behind::start(&scratch.path().join("data"), &[]);
+        let behind = Behind::new(&[]);
         let [operator, token] = ["operator", "worker"].map(|role| behind.token(role));
         let mut command = clean(std::process::Command::new(binary("queens-worker")));
         command.args(["--coordinator", &behind.coordinator().url(), "--name", "anna", "--threads", "1"]);
         command.args(["--kernel", "portable"]).env("QUEENS_TOKEN", token);
         let worker = Running::start_redirected(&mut command);
-        let fixture = Self { behind, _worker: worker, operator, _scratch: scratch };
+        let fixture = Self { behind, _worker: worker, operator };
         let post = |path: &str, body: Value| {
             let answer = http::ask(&fixture.site(), &fixture.operator, "POST", path, &body.to_string());
             assert!((200..300).contains(&answer.status), "{path}: {answer:?}");

@@ -160,7 +160,6 @@ fn given_queens_are_completed_or_it_is_said_that_they_can_not_be() {
 
 #[track_caller]
 fn outcome_of_given(method: &str) -> Ended {
-    
     outcome(&format!("solve 8 --given 0:2,3:7 {method}")).good()
 }
 

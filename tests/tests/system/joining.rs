@@ -318,12 +318,10 @@ const ALL: [&str; 4] = ["minor", "moderate", "serious", "critical"];
 
 #[test]
 fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
     let about = "https://queens.example.org/get?os=any&v=1";
     let pages = "https://queens.example.org:8443";
     let args = ["--url", "https://queens.example.org:443", "--pages-url", pages, "--about-url", about];
-    let behind = Behind::start(&data_dir, &args);
+    let behind = Behind::new(&args);
     let site = format!("http://{}", behind.coordinator().http());
     let operator = behind.token("operator");
     let body = r#"{"n":22,"method":"halves"}"#;
@@ -406,8 +404,7 @@ fn a_person_comes_from_the_link_to_a_page_of_their_own() {
 /// Without a URL of the coordinator, workers would not find it; without tokens, anybody may count.
 #[test]
 fn a_campaign_needs_a_coordinator_that_people_can_find() {
-    let scratch = TempDir::new();
-    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let behind = Behind::new(&[]);
     let data_dir = behind.data_dir().to_str().expect("UTF-8");
     let refused = queens_coordinator(&["campaign", "open", "--data-dir", data_dir]);
     assert!(refused.complaint(1).contains("start it with --url"), "{refused:?}");

@@ -6,13 +6,11 @@ use queens_tests::prelude::*;
 /// A coordinator that browsers can reach.
 struct Site {
     behind: Behind,
-    _scratch: TempDir,
 }
 
 impl Site {
     fn start() -> Self {
-        let scratch = TempDir::new();
-        Self { behind: Behind::start(&scratch.path().join("data"), &[]), _scratch: scratch }
+        Self { behind: Behind::new(&[]) }
     }
 
     fn token(&self, role: &str) -> String {

@@ -81,21 +81,6 @@ fn a_coordinator_whose_log_is_lost_ends_and_says_so() {
     check("queens.db-shm", replace, "removed or replaced", &Left::All);
 }
 
-/// A count without a coordinator has the same store.
-#[test]
-fn a_count_whose_log_is_removed_ends_and_says_so() {
-    let dir = TempDir::new();
-    let log = dir.path().join("log");
-    let mut command = queens(["count", "20", "--output", "json", "--data-dir"]);
-    command.arg(dir.path().join("data"));
-    let mut count = Service::start(command, &log);
-    let file = dir.path().join("data/queens.db-wal");
-    wait_for("records", || fs::metadata(&file).is_ok_and(|file| file.len() > 100_000));
-    remove(&file);
-    assert_eq!(count.wait().code(), Some(1), "{}", count.log());
-    assert!(count.log().contains("'queens.db-wal' was removed or replaced"), "{}", count.log());
-}
-
 /// Revocations would be lost with the log of the invitations.
 #[test]
 fn no_invitation_changes_after_the_loss_of_their_log() {

@@ -49,8 +49,7 @@ fn worker(url: &str, token: &str, name: &str) -> Running {
 /// When each name was a party of its own, this job got a wrong number, and anna, bert and carol were blocked.
 #[test]
 fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
-    let scratch = TempDir::new();
-    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let behind = Behind::new(&[]);
     let operator = behind.token("operator");
     let cluster = Cluster { behind, operator };
     let url = cluster.behind.coordinator().url();
@@ -83,7 +82,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
             assert!(verdict["lost_worker"].as_str().expect("a name").starts_with("mallory-"), "{verdict}");
         }
     }
-    let file = scratch.path().join("certificate");
+    let file = cluster.behind.data_dir().with_file_name("certificate");
     let file = file.to_str().expect("UTF-8");
     _ = cluster.queens(&["export", "1", file]).good();
     let checked = run(queens(["check", file, "--seconds", "0"]));
@@ -103,8 +102,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
 /// With a single invitation, the job waits, and says why.
 #[test]
 fn a_job_says_that_it_needs_a_second_invitation() {
-    let scratch = TempDir::new();
-    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let behind = Behind::new(&[]);
     let operator = behind.token("operator");
     let cluster = Cluster { behind, operator };
     let url = cluster.behind.coordinator().url();

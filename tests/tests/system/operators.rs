@@ -334,8 +334,7 @@ fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
 
 #[test]
 fn boards_of_a_range_are_submitted_one_by_one_until_one_is_refused() {
-    let scratch = scratch();
-    let behind = Behind::start(&scratch.path().join("data"), &["--max-submissions", "5"]);
+    let behind = Behind::new(&["--max-submissions", "5"]);
     let token = behind.token("operator");
     let queens = |args: &str| {
         let mut command = behind.coordinator().queens_command(args.split(' '));

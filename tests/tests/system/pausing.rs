@@ -208,46 +208,6 @@ fn several_workers_are_told_apart_and_a_killed_one_is_replaced() {
     assert_eq!(guest.sockets(), [""; 0]);
 }
 
-/// Returns a rule for TZ by which it is this time of day now.
-fn zone_in_which_it_is([hour, minute, second]: [i64; 3]) -> String {
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
-    let now = i64::try_from(now % 86_400).expect("fits");
-    // Times in TZ count westwards, and are below 24 hours.
-    let west = (now - (hour * 3600 + minute * 60 + second)).rem_euclid(86_400);
-    format!("<TST>{:02}:{:02}:{:02}", west / 3600, west / 60 % 60, west % 60)
-}
-
-#[test]
-fn a_worker_counts_in_its_hours() {
-    let guest = Guest::new();
-    let coordinator = Coordinator::start(&guest.path("data"));
-    _ = coordinator.submit(LONG);
-    let worker = |name: &str, time| {
-        let mut command = worker_command(&coordinator.url(), name, Kernel::Portable);
-        command.env("TZ", zone_in_which_it_is(time)).args(SLOWLY);
-        guest.worker_by(command, name, &["--schedule", "12:00-13:00"])
-    };
-    let closed = worker("closed", [3, 0, 0]);
-    let status = guest.wait_for("closed", "paused");
-    let reason = status["reasons"][0].as_str().expect("a reason");
-    assert!(
-        reason.starts_with("outside of its schedule, next at ") && reason.ends_with(" 12:00"),
-        "{status}"
-    );
-    assert!(status["next"].as_str().is_some_and(|next| next.contains("T12:00:00")), "{status}");
-    // Their user's wish does not outweigh the hours.
-    guest.told(&["resume", "--name", "closed"]);
-    assert_eq!(guest.status("closed")["state"], "paused");
-    let opens = worker("opens", [11, 59, 50]);
-    let open = worker("open", [12, 0, 10]);
-    for name in ["open", "opens"] {
-        guest.wait_for(name, "counting");
-    }
-    assert!(opens.log().contains("not counting: outside of its schedule"), "{}", opens.log());
-    assert!(!closed.log().contains(" connected "), "{}", closed.log());
-    [closed, opens, open].into_iter().for_each(Service::stop);
-}
-
 #[test]
 fn a_wrong_schedule_or_zone_is_said_at_the_start() {
     let mut command = program("queens-worker");

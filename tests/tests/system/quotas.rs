@@ -20,17 +20,15 @@ struct Site {
     behind: Behind,
     /// A viewer's token.
     viewer: String,
-    _scratch: TempDir,
 }
 
 impl Site {
     fn start() -> Self {
-        let scratch = TempDir::new();
         // Fewer requests than places for event streams; otherwise the first stream would lose its place.
         let most = ["--max-submissions", "30", "--max-requests", "40"];
-        let behind = Behind::start(&scratch.path().join("data"), &most);
+        let behind = Behind::new(&most);
         let viewer = behind.token("viewer");
-        Self { behind, viewer, _scratch: scratch }
+        Self { behind, viewer }
     }
 
     fn coordinator(&self) -> &Coordinator {

@@ -50,7 +50,6 @@ impl Site {
 }
 
 fn manage(place: &[String], args: &[&str]) -> Ended {
-    
     run(program("queens-coordinator").args(args).args(place)).good()
 }
 

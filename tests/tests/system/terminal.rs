@@ -183,7 +183,7 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     terminal.wait_for("running");
     terminal.press("s");
     terminal.wait_for("queens submit");
-    terminal.write("submit 8 --priority 3");
+    terminal.write("8 --priority 3");
     terminal.press("Enter");
     terminal.wait_for("submitted n = 8 as job 2");
     assert_eq!(coordinator.status("2")["priority"], 3);

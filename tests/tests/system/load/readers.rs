@@ -52,9 +52,8 @@ fn readers_of_public_pages_add_little_to_the_load() {
 
 /// Returns the coordinator's processor time in seconds, the number of reports, and that of readers and joins.
 fn measured(load: Load, read: bool) -> (f64, usize, usize) {
-    let scratch = TempDir::new();
     let args = ["--public", "--url", "https://queens.example.org:443"];
-    let behind = Behind::start(&scratch.path().join("data"), &args);
+    let behind = Behind::new(&args);
     let address = behind.coordinator().http();
     let operator = behind.token("operator");
     let job = json!({ "n": load.n, "method": "search", "confirm": true }).to_string();
