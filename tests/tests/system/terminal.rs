@@ -196,6 +196,7 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     assert_eq!(coordinator.status(&job)["priority"], -5);
     terminal.press("Enter");
     terminal.wait_for("events of job 1");
+    terminal.wait_for("CORE-HOURS");
     terminal.press("End");
     terminal.wait_for("alpha");
     terminal.press("Escape");
