@@ -178,12 +178,18 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     };
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let _worker = coordinator.worker("alpha");
+    coordinator.wait_for_workers(1);
     let job = coordinator.submit(22);
     terminal.enter(&format!("{} top --coordinator {}", binary("queens").display(), coordinator.url()));
     terminal.wait_for("running");
+    // Input is validated before any request.
     terminal.press("s");
     terminal.wait_for("queens submit");
-    terminal.write("8 --priority 3");
+    terminal.write("33");
+    terminal.press("Enter");
+    terminal.wait_for("'33'");
+    terminal.press("C-u");
+    terminal.write("submit 8 --priority 3");
     terminal.press("Enter");
     terminal.wait_for("submitted n = 8 as job 2");
     assert_eq!(coordinator.status("2")["priority"], 3);
@@ -194,19 +200,42 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     terminal.press("Enter");
     terminal.wait_for("job 1 is running, priority -5");
     assert_eq!(coordinator.status(&job)["priority"], -5);
+    // One job on the whole screen, in any size.
     terminal.press("Enter");
     terminal.wait_for("events of job 1");
     terminal.wait_for("CORE-HOURS");
     terminal.press("End");
-    terminal.wait_for("alpha");
+    for text in ["alpha", "100 %"] {
+        terminal.wait_for(text);
+    }
+    for (columns, rows) in [(40, 10), (200, 50), (20, 4), (80, 24)] {
+        terminal.resize(columns, rows);
+        wait_for("the new size", || {
+            let screen = terminal.screen();
+            screen.lines().count() <= usize::from(rows) && screen.contains("job 1")
+        });
+    }
     terminal.press("Escape");
     terminal.wait_for("SOLUTIONS SO FAR");
-    // It shows a refusal: somebody else was faster.
     terminal.press("c");
     terminal.wait_for("Cancel job 1 for good?");
+    terminal.press("n");
+    terminal.press("c");
+    terminal.wait_for("Cancel job 1 for good?");
+    terminal.press("y");
+    terminal.wait_for("job 1 is cancelled, priority -5");
+    assert_eq!(coordinator.status(&job)["state"], "cancelled");
+    // If nothing is open, Esc does not end it.
+    terminal.press("Escape");
+    // It shows a refusal: somebody else was faster.
+    let job = coordinator.submit(21);
+    terminal.wait_for("21  search         0  running");
+    terminal.press("p");
+    terminal.wait_for(&format!("Pause job {job}?"));
     assert!(coordinator.queens(["cancel", &job]).status.success());
     terminal.press("y");
-    terminal.wait_for("job 1 is cancelled");
+    terminal.wait_for(&format!("job {job} is cancelled and stays so"));
+    assert_eq!(coordinator.status(&job)["state"], "cancelled");
     terminal.press("q");
     terminal.wait_for_shell();
     coordinator.stop();
