@@ -128,19 +128,6 @@ async fn how_far_a_plan_is_is_told_while_it_is_made() {
 }
 
 #[tokio::test]
-async fn jobs_for_the_same_board_share_a_plan() {
-    let _turn = TURN.lock().await;
-    let coordinator = start();
-    let handle = coordinator.handle();
-    for job in submit_many(&handle, 14, 300).await {
-        wait_for(&handle, job.expect("taken"), |job| job.state == JobState::Queued).await;
-    }
-    let last = submit(&handle, 14).await.expect("taken");
-    wait_for(&handle, last, |job| job.state == JobState::Queued).await;
-    coordinator.stop();
-}
-
-#[tokio::test]
 async fn there_is_an_end_to_the_jobs_that_are_taken() {
     const MOST: usize = 10_000;
     let _turn = TURN.lock().await;

@@ -9,7 +9,7 @@ use std::{env, fs};
 
 use serde_json::{Value, json};
 
-use crate::process::{Running, is_installed, poll_until, wait_until};
+use crate::process::{Running, is_installed, poll_until, wait_for};
 use crate::{TempDir, skipped};
 
 /// An open window.
@@ -47,7 +47,7 @@ impl Browser {
             skipped(&format!("{what}, as there is no '{missing}'"));
             return None;
         }
-        let profile = TempDir::new().expect("a temporary directory");
+        let profile = TempDir::new();
         let mut command = Command::new("chromedriver");
         command.env("TMPDIR", profile.path()).env("HOME", profile.path());
         command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -153,7 +153,7 @@ impl Browser {
     /// Panics if that does not happen in time.
     #[track_caller]
     pub fn wait_until(&self, what: &str, expression: &str) {
-        wait_until(what, || (self.eval(expression) == json!(true)).then_some(()));
+        wait_for(what, || self.eval(expression) == json!(true));
     }
 
     /// Clicks an element with the mouse, as a user does: it must be visible, and nothing may cover it.

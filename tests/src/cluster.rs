@@ -1,5 +1,6 @@
 //! Runs clusters of real processes on the loopback interface.
 
+use std::borrow::BorrowMut;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,9 +8,9 @@ use std::process::{Command, Stdio};
 use queens_solver::{BoardSize, Kernel, published};
 use serde_json::Value;
 
-use crate::process::{Ended, Running, clean, queens, run, wait_until};
+use crate::process::{Ended, Running, clean, program, queens, run, wait_for, wait_until};
 use crate::service::Service;
-use crate::{Port, TempDir, binary};
+use crate::{Port, TempDir};
 
 /// A running coordinator in a new directory. It ends before the directory goes.
 #[derive(Debug)]
@@ -43,9 +44,21 @@ impl Scenario {
         Self::of(Coordinator::start_with_http)
     }
 
+    /// Starts a coordinator with these arguments.
+    ///
+    /// # Panics
+    /// Panics if it does not log that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn with<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Self {
+        Self::of(|data_dir| {
+            Coordinator::start_command(coordinator_command("127.0.0.1:0", data_dir).args(args), data_dir)
+        })
+    }
+
     #[track_caller]
     fn of(start: impl FnOnce(&Path) -> Coordinator) -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         let data_dir = scratch.path().join("data");
         Self { coordinator: start(&data_dir), data_dir, scratch }
     }
@@ -99,7 +112,7 @@ impl Coordinator {
     /// Panics if it does not log that it listens.
     #[track_caller]
     #[must_use]
-    pub fn start_command(command: Command, data_dir: &Path) -> Self {
+    pub fn start_command(command: impl BorrowMut<Command>, data_dir: &Path) -> Self {
         // Beside the data directory, in which only the program may create files.
         let mut service = Service::start(command, &data_dir.with_extension("log"));
         let address = service.logged("listening address=");
@@ -288,9 +301,9 @@ impl Coordinator {
     /// Panics if they don't connect.
     #[track_caller]
     pub fn wait_for_workers(&self, n_workers: usize) {
-        wait_until("workers", || {
+        wait_for("workers", || {
             let workers = self.queens(["workers", "--output", "json"]).answer();
-            (workers.as_array().expect("an array").len() == n_workers).then_some(())
+            workers.as_array().expect("an array").len() == n_workers
         });
     }
 }
@@ -335,16 +348,21 @@ pub fn worker_with(url: &str, name: &str, kernel: Kernel) -> Running {
 
 #[track_caller]
 fn start(worker: &Command) -> Running {
-    let mut command = clean(Command::new("nice"));
-    command.args(["-n", "5"]).arg(worker.get_program()).args(worker.get_args());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Running::start_redirected(&mut command)
+    Running::start_redirected(
+        clean(Command::new("nice"))
+            .args(["-n", "5"])
+            .arg(worker.get_program())
+            .args(worker.get_args())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null()),
+    )
 }
 
 /// Returns a command that runs `queens-worker` with one thread and this kernel.
 #[must_use]
 pub fn worker_command(url: &str, name: &str, kernel: Kernel) -> Command {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", kernel.name()]);
     command
 }
@@ -352,7 +370,7 @@ pub fn worker_command(url: &str, name: &str, kernel: Kernel) -> Command {
 /// Returns a command that runs `queens-coordinator` on a data directory.
 #[must_use]
 pub fn coordinator_command(listen: &str, data_dir: &Path) -> Command {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
+    let mut command = program("queens-coordinator");
     command.args(["--listen", listen, "--data-dir"]).arg(data_dir);
     command
 }

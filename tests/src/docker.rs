@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::binary::cargo;
 use crate::cleanup::Undo;
 use crate::port::Port;
-use crate::process::{Ended, clean, is_installed, run, wait_until};
+use crate::process::{Ended, clean, is_installed, run, wait_for};
 use crate::{TempDir, skipped, skipped_without_root};
 
 const NO_ENGINE: &str = "no Docker engine answers";
@@ -172,7 +172,7 @@ impl Project {
     /// Panics if a command fails.
     #[track_caller]
     pub fn follow(&self, commands: &str) -> Vec<String> {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         let opened = scratch.path().join("opened");
         let mut script =
             format!("set -euo pipefail\nxdg-open() {{ echo \"$1\" >>'{}'; }}\n", opened.display());
@@ -192,7 +192,7 @@ impl Project {
     /// # Panics
     /// Panics if it can't be built.
     pub fn build_prometheus(&self) {
-        let context = TempDir::new().expect("a temporary directory");
+        let context = TempDir::new();
         let find = "cp -L --parents $(command -v prometheus) $(ldd $(command -v prometheus) | grep -o '/[^ ]*') \"$1\"";
         let mut copy = Command::new("bash");
         copy.args(["-ec", find, "bash"]).arg(context.path());
@@ -333,9 +333,7 @@ impl Container {
     /// Panics if it does not.
     #[track_caller]
     pub fn wait_until_healthy(&self) {
-        wait_until("a healthy container", || {
-            (self.inspect()["State"]["Health"]["Status"] == "healthy").then_some(())
-        });
+        wait_for("a healthy container", || self.inspect()["State"]["Health"]["Status"] == "healthy");
     }
 }
 

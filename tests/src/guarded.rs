@@ -6,18 +6,32 @@ use std::process::{Command, Stdio};
 
 use queens_auth::Token;
 
-use crate::binary;
+use crate::TempDir;
 use crate::cluster::{Coordinator, coordinator_command};
-use crate::process::{Ended, Running, clean, queens, run};
+use crate::process::{Ended, Running, program, queens, run};
 
 /// A running coordinator behind a proxy that encrypts: it requires tokens although it does not encrypt itself.
 #[derive(Debug)]
 pub struct Behind {
     data_dir: PathBuf,
+    // Dropped, and so killed, before its directory.
     coordinator: Coordinator,
+    _scratch: Option<TempDir>,
 }
 
 impl Behind {
+    /// Starts a coordinator with more arguments in a new directory.
+    ///
+    /// # Panics
+    /// Panics if that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn new(args: &[&str]) -> Self {
+        let scratch = TempDir::new();
+        let behind = Self::start(&scratch.path().join("data"), args);
+        Self { _scratch: Some(scratch), ..behind }
+    }
+
     /// Starts a coordinator with more arguments. It serves gRPC and HTTP.
     ///
     /// # Panics
@@ -25,9 +39,16 @@ impl Behind {
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path, args: &[&str]) -> Self {
-        let mut command = coordinator_command("127.0.0.1:0", data_dir);
-        command.args(["--http", "127.0.0.1:0", "--require-tokens"]).args(args);
-        Self { coordinator: Coordinator::start_command(command, data_dir), data_dir: data_dir.to_owned() }
+        Self {
+            coordinator: Coordinator::start_command(
+                coordinator_command("127.0.0.1:0", data_dir)
+                    .args(["--http", "127.0.0.1:0", "--require-tokens"])
+                    .args(args),
+                data_dir,
+            ),
+            data_dir: data_dir.to_owned(),
+            _scratch: None,
+        }
     }
 
     /// Returns the coordinator itself.
@@ -58,22 +79,25 @@ impl Behind {
     #[track_caller]
     #[must_use]
     pub fn token(&self, role: &str) -> String {
-        let line = self.manage(["invite", "--role", role]).stdout;
-        token_in(&line).expect("a token").secret().to_owned()
+        token_in(&self.manage(["invite", "--role", role]).stdout)
     }
 }
 
 fn manage<A: AsRef<OsStr>>(data_dir: &Path, args: impl IntoIterator<Item = A>) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args).arg("--data-dir").arg(data_dir);
-    let ended = run(command);
+    let ended = run(program("queens-coordinator").args(args).arg("--data-dir").arg(data_dir));
     assert!(ended.status.success(), "{ended:?}");
     ended
 }
 
 /// Extracts the token from a line that `invite` printed.
-fn token_in(line: &str) -> Option<Token> {
-    line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="))?.parse().ok()
+///
+/// # Panics
+/// Panics if there is none.
+#[track_caller]
+#[must_use]
+pub fn token_in(line: &str) -> String {
+    let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+    token.unwrap_or_else(|| panic!("no token: {line}")).to_owned()
 }
 
 /// A running coordinator that encrypts.
@@ -189,7 +213,7 @@ impl Guarded {
         let all = [OsStr::new("invite").to_owned()].into_iter();
         let all = all.chain(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         let line = self.manage(all).stdout;
-        Invited { token: token_in(&line).unwrap_or_else(|| panic!("no token: {line}")), line }
+        Invited { token: token_in(&line).parse().expect("a token"), line }
     }
 
     /// Runs `queens` with these arguments and a token, or without one.
@@ -217,7 +241,7 @@ impl Guarded {
     /// Returns the command for such a worker.
     #[must_use]
     pub fn worker_command(&self, invited: &Invited, name: &str) -> Command {
-        let mut command = clean(Command::new(binary("queens-worker")));
+        let mut command = program("queens-worker");
         command.args(["--coordinator", &self.url(), "--name", name, "--ca"]).arg(&self.authority);
         command.env("QUEENS_TOKEN", invited.token.secret());
         command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable").env("QUEENS_CPU", "3");
@@ -232,8 +256,6 @@ impl Guarded {
 /// Panics if that fails.
 #[track_caller]
 pub fn certs(dir: &Path, args: &[&str]) {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.arg("certs").arg(dir).args(args);
-    let made = run(command);
+    let made = run(program("queens-coordinator").arg("certs").arg(dir).args(args));
     assert!(made.status.success(), "{made:?}");
 }

@@ -54,6 +54,18 @@ pub fn post(address: &str, path: &str, body: &str) -> Answer {
     request(address, "POST", path, &[("Content-Type", "application/json")], body)
 }
 
+/// Sends a request with a token and JSON.
+///
+/// # Panics
+/// Panics if there is no answer.
+#[track_caller]
+#[must_use]
+pub fn ask(address: &str, token: &str, method: &str, path: &str, body: &str) -> Answer {
+    let bearer = format!("Bearer {token}");
+    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+    request(address, method, path, &headers, body)
+}
+
 /// Sends a request and returns the status of the answer, which may be endless.
 ///
 /// # Panics

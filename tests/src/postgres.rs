@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use crate::cleanup::Undo;
 use crate::disk::SmallDisk;
-use crate::process::{Running, clean, run, wait_until};
-use crate::{Port, TempDir, binary, skipped};
+use crate::process::{Running, program, run, wait_for, wait_until};
+use crate::{Port, TempDir, skipped};
 
 /// Debian's directory of the programs, with a directory for each version.
 const PROGRAMS: &str = "/usr/lib/postgresql";
@@ -97,7 +97,7 @@ impl Postgres {
 
     /// Creates a server's directory and address.
     fn in_new_directory(programs: PathBuf) -> Self {
-        let dir = TempDir::new().expect("a temporary directory");
+        let dir = TempDir::new();
         let server = Self { kill: None, running: None, dir, port: Port::draw(), programs, owner: owner() };
         server.give(server.dir.path());
         fs::set_permissions(server.dir.path(), fs::Permissions::from_mode(0o755)).expect("it is there");
@@ -228,9 +228,7 @@ impl Postgres {
     pub fn wait_for_standby(&self, name: &str) {
         self.set("synchronous_standby_names", name);
         let state = format!("SELECT sync_state FROM pg_stat_replication WHERE application_name = '{name}'");
-        wait_until("a synchronous standby", || {
-            (self.sql("postgres", &state).expect("answers") == "sync").then_some(())
-        });
+        wait_for("a synchronous standby", || self.sql("postgres", &state).expect("answers") == "sync");
     }
 
     /// Cuts a standby off from its primary.
@@ -239,9 +237,9 @@ impl Postgres {
     /// Panics if it can't be cut off.
     pub fn cut_off(&self) {
         self.set("primary_conninfo", "");
-        wait_until("a standby on its own", || {
+        wait_for("a standby on its own", || {
             let hears = self.sql("postgres", "SELECT count(*) FROM pg_stat_wal_receiver");
-            (hears.as_deref() == Ok("0")).then_some(())
+            hears.as_deref() == Ok("0")
         });
     }
 
@@ -358,7 +356,7 @@ impl Postgres {
 #[track_caller]
 #[must_use]
 pub fn proved(address: &str) -> String {
-    let mut check = clean(Command::new(binary("queens-coordinator")));
+    let mut check = program("queens-coordinator");
     check.args(["check", "--store", address]);
     let checked = run(check);
     assert!(checked.status.success(), "{}", checked.stderr);

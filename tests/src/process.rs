@@ -1,5 +1,6 @@
 //! Runs processes in a clean environment, with time limits, and never leaves one behind.
 
+use std::borrow::BorrowMut;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -29,15 +30,19 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(
 #[track_caller]
 #[must_use]
 pub fn queens_coordinator(args: &[&str]) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args);
-    run(command)
+    run(program("queens-coordinator").args(args))
+}
+
+/// Returns a command that runs one of our programs, in a clean environment.
+#[must_use]
+pub fn program(name: &str) -> Command {
+    clean(Command::new(binary(name)))
 }
 
 /// Returns a command that runs `queens` with these arguments.
 #[must_use]
 pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
-    let mut command = clean(Command::new(binary("queens")));
+    let mut command = program("queens");
     command.args(args);
     command
 }
@@ -107,6 +112,16 @@ impl Ended {
         serde_json::from_str(&self.stdout).expect("JSON")
     }
 
+    /// Returns it if it was successful.
+    ///
+    /// # Panics
+    /// Panics if it was not.
+    #[track_caller]
+    pub fn good(self) -> Self {
+        assert_eq!(self.status.code(), Some(0), "{self:?}");
+        self
+    }
+
     /// Returns the one line on stderr of a run that failed with this exit status.
     ///
     /// # Panics
@@ -128,8 +143,8 @@ impl Ended {
 /// # Panics
 /// Panics if it does not end in time.
 #[track_caller]
-pub fn run(mut command: Command) -> Ended {
-    Running::start(&mut command).wait()
+pub fn run(command: impl BorrowMut<Command>) -> Ended {
+    Running::start(command).wait()
 }
 
 /// A running process in its own process group. Dropping it kills the group, as does an interruption of the test
@@ -148,7 +163,8 @@ impl Running {
     /// # Panics
     /// Panics if it can't be started.
     #[track_caller]
-    pub fn start(command: &mut Command) -> Self {
+    pub fn start(mut command: impl BorrowMut<Command>) -> Self {
+        let command = command.borrow_mut();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self::start_redirected(command)
     }
@@ -158,7 +174,8 @@ impl Running {
     /// # Panics
     /// Panics if it can't be started.
     #[track_caller]
-    pub fn start_redirected(command: &mut Command) -> Self {
+    pub fn start_redirected(mut command: impl BorrowMut<Command>) -> Self {
+        let command = command.borrow_mut();
         let started = Instant::now();
         let (child, registered) = Registered::make(|| {
             let child = command.process_group(0).spawn().expect("the program can be started");
@@ -316,7 +333,16 @@ pub fn wait_until<T>(what: &str, poll: impl FnMut() -> Option<T>) -> T {
     wait_at_most(LIMIT, what, poll)
 }
 
-/// Does the same with another limit, for slow conditions.
+/// Waits until something holds.
+///
+/// # Panics
+/// Panics if that does not happen in time.
+#[track_caller]
+pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    wait_until(what, || holds().then_some(()));
+}
+
+/// Does the same as [`wait_until`] with another limit, for slow conditions.
 ///
 /// # Panics
 /// Panics if it never has an answer.

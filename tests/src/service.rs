@@ -1,5 +1,6 @@
 //! Processes that run until they are stopped, and log to a file.
 
+use std::borrow::BorrowMut;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -20,10 +21,10 @@ impl Service {
     /// Panics if it can't be started.
     #[track_caller]
     #[must_use]
-    pub fn start(mut command: Command, log: &Path) -> Self {
+    pub fn start(mut command: impl BorrowMut<Command>, log: &Path) -> Self {
         let file = File::create(log).expect("a log file");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
-        Self { running: Running::start_redirected(&mut command), log: log.to_owned() }
+        let command = command.borrow_mut().stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        Self { running: Running::start_redirected(command), log: log.to_owned() }
     }
 
     /// Returns its log.

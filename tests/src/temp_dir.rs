@@ -1,6 +1,5 @@
 //! Temporary directories.
 
-use std::io;
 use std::path::Path;
 
 use crate::cleanup::{Leftover, Registered};
@@ -16,15 +15,17 @@ pub struct TempDir {
 impl TempDir {
     /// Makes an empty directory that only this user may enter.
     ///
-    /// # Errors
-    /// Returns an error if it can't be made.
-    pub fn new() -> io::Result<Self> {
+    /// # Panics
+    /// Panics if it can't be made.
+    #[expect(clippy::new_without_default, reason = "it makes a directory")]
+    #[must_use]
+    pub fn new() -> Self {
         let (dir, registered) = Registered::make(|| {
             let dir = tempfile::TempDir::new();
             let path = dir.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default();
             (dir, Leftover::Directory(path))
         });
-        Ok(Self { dir: dir?, _registered: registered })
+        Self { dir: dir.expect("a temporary directory"), _registered: registered }
     }
 
     /// Returns its path.

@@ -5,8 +5,8 @@ use std::os::unix::process::parent_id;
 use std::process::{self, Command};
 use std::{env, fs};
 
-use queens_tests::process::run;
-use queens_tests::{MISSING, NOT_ROOT, notes_of, say, skipped, skipped_without_root};
+use queens_tests::prelude::*;
+use queens_tests::{MISSING, NOT_ROOT, notes_of};
 
 #[test]
 fn what_was_skipped_is_counted() {

@@ -285,6 +285,11 @@ fn what_is_old_is_marked_and_nothing_has_a_background() {
     let row = u16::try_from(row).expect("24 lines");
     assert!(buffer[(10, row)].modifier.contains(Modifier::DIM));
     assert!(buffer.content().iter().all(|cell| cell.bg == Color::Reset));
+    let mut full = jobs(Vec::new()).expect("an answer");
+    full.greeting.status.store_error = Some("the disk is full".to_owned());
+    screen.hear(Ok(full));
+    let shown = text(&mut screen, 80, 24);
+    assert!(shown.starts_with(" nothing is recorded at present: the disk is full"), "{shown}");
 }
 
 #[test]

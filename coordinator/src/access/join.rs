@@ -187,10 +187,10 @@ fn numbered(name: &Name, number: u32) -> Option<Name> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use queens_auth::{InvitationError, JoinCode};
+    use queens_auth::JoinCode;
     use queens_store::postgres::StoreLocation;
 
-    use super::super::campaign::{CampaignKey, CampaignTerms};
+    use super::super::campaign::CampaignTerms;
     use super::*;
 
     const HOUR_MS: u64 = 3_600_000;
@@ -270,60 +270,6 @@ mod tests {
         test.store.revoke(1).expect("revoked");
         assert_eq!(test.join("anna", 0).as_deref(), Ok("anna-2"));
         assert_eq!(test.join("bert", 0).as_deref(), Ok("bert-2"), "an operator's label is not a stranger's");
-    }
-
-    #[test]
-    fn an_invitation_waits_until_it_is_approved() {
-        let mut test = Test::new(1000);
-        let code = JoinCode::random().expect("random");
-        let wanted =
-            CampaignTerms { job: None, expires_ms: HOUR_MS, most_people: 2, n_names: 1, approve: true };
-        test.store.open_campaign(&wanted, &code, 0).expect("opened");
-        let name = "anna".parse().expect("a name");
-        let application = Application { hash: code.hash(), name, peer: None, now_ms: 0 };
-        let (joined, invitation) = test.store.join(&application).expect("joined");
-        assert!(joined.waiting);
-        assert_eq!(invitation.check_token(&joined.token, 0), Err(InvitationError::Waiting));
-        assert!(matches!(test.store.approve(&[1, 2]), Err(InvitationStoreError::Unknown(2))));
-        let mut waited = || test.store.approve(&[1]).expect("approved")[0].waiting;
-        assert_eq!([waited(), waited()], [true, false]);
-        let approved = &test.store.invitations().expect("readable")[0];
-        assert_eq!(approved.check_token(&joined.token, 0), Ok(()));
-    }
-
-    #[test]
-    fn a_refusal_creates_nothing() {
-        let mut test = Test::new(2);
-        assert_eq!(test.join("late", HOUR_MS), Err(JoinRefusal::Unknown));
-        let code = std::mem::replace(&mut test.code, JoinCode::random().expect("random"));
-        assert_eq!(test.join("lost", 0), Err(JoinRefusal::Unknown));
-        test.code = code;
-        assert_eq!(test.n_invitations(), 0);
-        assert!(test.join("a", 0).is_ok() && test.join("b", 0).is_ok());
-        assert_eq!(test.join("c", 0), Err(JoinRefusal::Full(2)));
-        test.store.close_campaign(&CampaignKey::Number(1)).expect("closed");
-        assert_eq!(test.join("c", 0), Err(JoinRefusal::Unknown));
-        assert_eq!(
-            (test.n_invitations(), test.store.audit_entries(None, true).expect("readable").len()),
-            (2, 2)
-        );
-    }
-
-    #[test]
-    fn places_come_back_and_a_closed_link_opens_again() {
-        let mut test = Test::new(2);
-        assert!(test.join("a", 0).is_ok() && test.join("b", 0).is_ok());
-        assert_eq!(test.join("c", 0), Err(JoinRefusal::Full(2)));
-        test.store.revoke(1).expect("revoked");
-        assert_eq!(test.join("c", 0).as_deref(), Ok("c"));
-        assert_eq!(test.join("d", 0), Err(JoinRefusal::Full(2)));
-        test.store.revoke_all(0).expect("revoked");
-        assert_eq!(test.join("d", 0), Err(JoinRefusal::Unknown));
-        let reopened = test.store.reopen_campaign(&CampaignKey::Number(1), 2 * HOUR_MS).expect("open");
-        assert!((reopened.closed, reopened.n_people) == (false, 0), "{reopened:?}");
-        assert_eq!(test.join("d", HOUR_MS).as_deref(), Ok("d"), "also after its first time");
-        let unknown = test.store.reopen_campaign(&CampaignKey::Number(2), HOUR_MS);
-        assert!(matches!(unknown, Err(InvitationStoreError::UnknownCampaign)), "{unknown:?}");
     }
 
     #[test]

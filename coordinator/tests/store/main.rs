@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use std::{env, fs, process, thread};
+use std::{fs, thread};
 
 mod steps;
 
@@ -15,7 +14,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Coverage, JobEntry, MAX_COUNT, Record, Source, Store, StoreError, Stored, Write};
 use queens_model::{JobId, LeaseId};
 use queens_solver::{Count, Span};
-use queens_store::sqlite::{SqliteStore, audit, backup};
+use queens_store::sqlite::{SqliteStore, backup};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -327,37 +326,4 @@ fn a_copy_made_inside_a_transaction_is_the_state_before_it() {
         .expect("writes");
     assert!(size(dir.path()) > size_before, "part of the transaction is in the log");
     assert_eq!(stored(dir.path()), before);
-}
-
-/// Opens the directory for the parent process, which sets `DIRECTORY`, and dies with it open.
-fn open_and_die(dir: &Path) -> ! {
-    let store = SqliteStore::open(dir);
-    process::exit(match &store {
-        Ok(_) => 40,
-        Err(StoreError::InUse(_)) => 41,
-        Err(_) => 42,
-    })
-}
-
-#[test]
-fn only_one_process_has_it() {
-    const DIRECTORY: &str = "QUEENS_TEST_DIRECTORY";
-    if let Some(dir) = env::var_os(DIRECTORY) {
-        open_and_die(Path::new(&dir));
-    }
-    let dir = new_dir();
-    let other_process = || {
-        let mut child = Command::new(env::current_exe().expect("this test"));
-        child.args(["--exact", "only_one_process_has_it"]).env(DIRECTORY, dir.path());
-        child.output().expect("runs").status.code()
-    };
-    let store = open(dir.path());
-    let before = files(dir.path());
-    assert!(matches!(SqliteStore::open(dir.path()), Err(StoreError::InUse(_))));
-    assert!(matches!(audit(dir.path()), Err(StoreError::InUse(_))));
-    assert_eq!(other_process(), Some(41));
-    assert_eq!(files(dir.path()), before);
-    drop(store);
-    assert_eq!(other_process(), Some(40));
-    assert_eq!(open(dir.path()).load().expect("loads").jobs, []);
 }

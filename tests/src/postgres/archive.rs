@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 
 use super::Postgres;
-use crate::process::wait_until;
+use crate::process::wait_for;
 
 /// A segment gets its name in the archive when it is complete.
 const ARCHIVES: &str = "archive_mode = on\n\
@@ -38,9 +38,7 @@ impl Postgres {
         made.expect("makes a restore point");
         let segment = self.sql("postgres", "SELECT pg_walfile_name(pg_switch_wal())").expect("switches");
         let archived = format!("SELECT last_archived_wal >= '{segment}' FROM pg_stat_archiver");
-        wait_until("the log to be archived", || {
-            (self.sql("postgres", &archived).as_deref() == Ok("t")).then_some(())
-        });
+        wait_for("the log to be archived", || self.sql("postgres", &archived).as_deref() == Ok("t"));
     }
 
     /// Kills the server and restarts it at the same address, with its state at a named moment.
@@ -63,8 +61,8 @@ impl Postgres {
         drop(File::create(&signal).expect("a file"));
         self.give(&signal);
         self.run();
-        wait_until("the end of the recovery", || {
-            (self.sql("postgres", "SELECT pg_is_in_recovery()").as_deref() == Ok("f")).then_some(())
+        wait_for("the end of the recovery", || {
+            self.sql("postgres", "SELECT pg_is_in_recovery()").as_deref() == Ok("f")
         });
     }
 }

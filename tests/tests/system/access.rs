@@ -9,10 +9,7 @@ use std::process::{Command, Stdio};
 use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_proto::pb;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::{Guarded, Invited};
-use queens_tests::process::{Running, clean, run, wait_until};
-use queens_tests::{TempDir, binary, http};
+use queens_tests::prelude::*;
 use tokio::runtime::Runtime;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::{Code, Request};
@@ -21,7 +18,7 @@ use tonic::{Code, Request};
 const DECISIONS: [&str; 4] = ["ListAuditEntries", "Submit", "ChangeJob", "ChangeWorkers"];
 
 fn start() -> (TempDir, Guarded) {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     (scratch, guarded)
 }
@@ -120,7 +117,7 @@ fn one_line_turns_a_machine_into_a_worker_and_a_board_is_counted() {
     assert!(listed.contains("operator  open  'ann'") && listed.contains("1 of 1 names"), "{listed}");
     // A revoked invitation disconnects its user, who can't return.
     guarded.manage(["revoke", &worker.token.invitation().to_string()]);
-    wait_until("the worker's end", || (!running.is_running()).then_some(()));
+    wait_for("the worker's end", || !running.is_running());
 }
 
 #[test]
@@ -128,12 +125,12 @@ fn nobody_else_is_taken_for_the_coordinator() {
     let (scratch, guarded) = start();
     let viewer = guarded.invite(["--role", "viewer"]);
     let other = scratch.path().join("other");
-    let mut certs = clean(Command::new(binary("queens-coordinator")));
+    let mut certs = program("queens-coordinator");
     certs.arg("certs").arg(&other);
     assert!(run(certs).status.success());
     let pin = viewer.line.split_whitespace().find(|word| word.starts_with("sha256:")).expect("a pin");
     let jobs = |flags: &[&str]| {
-        let mut command = queens_tests::process::queens(["jobs", "--coordinator", &guarded.url()]);
+        let mut command = queens(["jobs", "--coordinator", &guarded.url()]);
         command.args(flags).env("QUEENS_TOKEN", viewer.token.secret());
         run(command)
     };
@@ -161,11 +158,11 @@ fn names_are_different_people() {
     });
     for (invited, name) in [(&one, "second"), (&other, "first")] {
         let mut refused = guarded.worker(invited, name);
-        wait_until("the end of who uses a name of others", || (!refused.is_running()).then_some(()));
+        wait_for("the end of who uses a name of others", || !refused.is_running());
     }
     // A name in use can't be given away. It can after its user has gone.
     let invite = || {
-        let mut invite = clean(Command::new(binary("queens-coordinator")));
+        let mut invite = program("queens-coordinator");
         invite.args(["invite", "--role", "worker", "--name", "first", "--data-dir"]).arg(guarded.data_dir());
         run(invite)
     };
@@ -178,14 +175,12 @@ fn names_are_different_people() {
 
 #[test]
 fn a_coordinator_that_others_reach_does_not_start_unguarded() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     for address in
         [["--listen", "0.0.0.0:0", "--http", "127.0.0.1:0"], ["--listen", "127.0.0.1:0", "--http", "[::]:0"]]
     {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
-        command.args(address).arg("--data-dir").arg(&data_dir);
-        let refused = run(command);
+        let refused = run(program("queens-coordinator").args(address).arg("--data-dir").arg(&data_dir));
         let reason = refused.complaint(1);
         for way in ["--tls-cert", "SSH tunnel", "--insecure-no-auth"] {
             assert!(reason.contains(way), "{reason}");
@@ -196,28 +191,16 @@ fn a_coordinator_that_others_reach_does_not_start_unguarded() {
 
 #[test]
 fn behind_a_proxy_tokens_are_asked_for_though_nothing_is_encrypted_here() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--require-tokens"]);
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let behind = Behind::new(&[]);
+    let coordinator = behind.coordinator();
     assert!(!coordinator.queens(["jobs"]).status.success());
     assert_eq!(http::get(&coordinator.http(), "/api/v1/jobs").status, 401);
     assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200);
-    let mut invite = clean(Command::new(binary("queens-coordinator")));
-    invite.args(["invite", "--role", "viewer", "--data-dir"]).arg(&data_dir);
-    let line = run(invite).stdout;
-    let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token");
-    let bearer = format!("Bearer {token}");
-    let ask = |method, path, body| {
-        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        http::request(&coordinator.http(), method, path, &headers, body).status
-    };
+    let token = behind.token("viewer");
+    let ask = |method, path, body| http::ask(&coordinator.http(), &token, method, path, body).status;
     assert_eq!(ask("GET", "/api/v1/jobs", ""), 200);
     assert_eq!(ask("POST", "/api/v1/jobs", "{\"n\":8}"), 403);
-    let mut jobs = coordinator.queens_command(["jobs"]);
-    jobs.env("QUEENS_TOKEN", token);
-    assert!(run(jobs).status.success());
+    assert!(run(coordinator.queens_command(["jobs"]).env("QUEENS_TOKEN", token)).status.success());
 }
 
 #[test]
@@ -241,8 +224,8 @@ fn only_an_operator_s_export_is_a_decision() {
     let audit = || guarded.queens(Some(&operator), ["audit"]).stdout;
     assert!(!is_exported() && !audit().contains("export job 1"), "{}", audit());
     assert!(export(&operator, "decided.cert") > 0);
-    wait_until("what is exported to be so", || is_exported().then_some(()));
-    wait_until("its record", || audit().contains("export job 1").then_some(()));
+    wait_for("what is exported to be so", is_exported);
+    wait_for("its record", || audit().contains("export job 1"));
 }
 
 #[test]
@@ -262,14 +245,12 @@ fn nobody_else_on_the_machine_reads_what_is_kept() {
 
 /// Runs `queens-coordinator` with these arguments in a directory.
 fn manage_in(dir: &Path, args: &[&str]) -> Running {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args).current_dir(dir);
-    Running::start(&mut command)
+    Running::start(program("queens-coordinator").args(args).current_dir(dir))
 }
 
 #[test]
 fn nobody_is_invited_to_where_no_coordinator_is() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let (dir, typo) = (scratch.path(), scratch.path().join("typo"));
     let invite = ["invite", "--data-dir", "typo", "--role", "worker"];
     for args in [&invite[..], &["invitations", "--data-dir", "typo"], &["revoke", "1", "--data-dir", "typo"]]
@@ -307,7 +288,7 @@ fn nobody_is_invited_to_where_no_coordinator_is() {
 
 #[test]
 fn who_is_invited_while_a_coordinator_starts_is_told_where_it_is() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     fs::create_dir(&data_dir).expect("made");
     // While the directory is still empty, and as soon as it can keep invitations.

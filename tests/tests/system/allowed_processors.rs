@@ -7,10 +7,8 @@ use std::process::{self, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::process::{Running, clean, wait_until};
-use queens_tests::{TempDir, binary, impossible, skipped_without_root};
-use serde_json::Value;
+use queens_tests::impossible;
+use queens_tests::prelude::*;
 
 /// A control group of this test, removed on drop.
 struct Group {
@@ -66,7 +64,7 @@ impl Drop for Group {
 /// Returns the number of threads of a worker that this command starts.
 #[track_caller]
 fn threads(mut command: Command) -> u64 {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let coordinator = Coordinator::start_command(coordinator_command("127.0.0.1:0", &data_dir), &data_dir);
     command.args(["--coordinator", &coordinator.url()]);
@@ -89,7 +87,7 @@ fn affine(processors: &str) -> Command {
 #[test]
 fn a_worker_has_a_thread_for_each_processor_that_it_may_use() {
     let n_processors = thread::available_parallelism().expect("known").get() as u64;
-    assert_eq!(threads(clean(Command::new(binary("queens-worker")))), n_processors);
+    assert_eq!(threads(program("queens-worker")), n_processors);
     if n_processors < 2 {
         return impossible("that an affinity mask takes threads away, on one processor");
     }

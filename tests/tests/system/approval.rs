@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use queens_tests::process::wait_until;
-
 use super::joining::{Site, answer, start};
+
+use queens_tests::prelude::*;
 
 #[test]
 fn nobody_counts_before_the_operator_approves() {
@@ -19,9 +19,9 @@ fn nobody_counts_before_the_operator_approves() {
     assert!(said.contains("the operator has to approve you first"), "{said}");
     let (mut fake, _) = start(site.join("b", &["--name", "fake"]), &files[1]);
     let status = || with_socket(site.worker("a", &["status"])).output().expect("run");
-    wait_until("the reason", || {
+    wait_for("the reason", || {
         let status = String::from_utf8(status().stdout).expect("text");
-        status.contains("waits until its operator approves it").then_some(())
+        status.contains("waits until its operator approves it")
     });
     let listed = site.guarded.manage(["invitations"]).stdout;
     let waiting = |listed: &str| listed.lines().filter(|line| line.contains("waits for 'approve'")).count();
@@ -41,11 +41,11 @@ fn nobody_counts_before_the_operator_approves() {
     let approved = site.guarded.manage(["approve", &number("anna")]).stdout;
     assert!(approved.contains("did not wait to be approved"), "{approved}");
     site.guarded.manage(["revoke", &number("fake")]);
-    wait_until("anna", || {
+    wait_for("anna", || {
         let workers = answer(&site.guarded, &operator, &["workers"]);
         let workers = workers.as_array().expect("an array").clone();
         assert!(workers.iter().all(|worker| worker["name"] == "anna"), "{workers:?}");
-        workers.iter().any(|worker| worker["connected"] == true).then_some(())
+        workers.iter().any(|worker| worker["connected"] == true)
     });
     assert!(!fake.wait_for_end().success(), "a revoked one ends");
     let listed = site.guarded.manage(["invitations"]).stdout;
@@ -68,9 +68,9 @@ fn a_number_as_a_name_makes_nobody_the_arbiter() {
     site.guarded.manage(["revoke", &number]);
     for text in [&number, "7"] {
         // The coordinator hears of the revocation within a second.
-        wait_until("a refusal", || {
+        wait_for("a refusal", || {
             let asked = site.guarded.queens(Some(&operator), ["submit", "10", "--recount-by", text]);
-            asked.stderr.contains("no open invitation of a worker has").then_some(())
+            asked.stderr.contains("no open invitation of a worker has")
         });
     }
     let audit = site.guarded.queens(Some(&operator), ["audit"]).stdout;

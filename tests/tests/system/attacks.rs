@@ -13,9 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_auth::Trust;
-use queens_tests::guarded::{Guarded, Invited};
-use queens_tests::process::{Running, is_full, processor_time, wait_until};
-use queens_tests::{TempDir, files, say};
+use queens_tests::files;
+use queens_tests::prelude::*;
 
 use self::kinds::{KINDS, Target};
 
@@ -58,7 +57,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     let full = is_full("QUEENS_ATTACKS");
     let (n, time) = if full { ("20", Duration::from_secs(20)) } else { ("17", Duration::from_millis(150)) };
     let _files = files::take(200);
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     let operator = guarded.invite(["--role", "operator"]);
     let [honest, fool] = [(); 2].map(|()| guarded.invite(["--role", "worker", "--uses", "4"]));

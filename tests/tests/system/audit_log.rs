@@ -4,15 +4,11 @@ use std::fmt::Debug;
 
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::{self, change_job_request::Change, change_workers_request::Change as WorkersChange};
-use queens_tests::cluster::Coordinator;
-use queens_tests::guarded::Behind;
-use queens_tests::process::{Running, clean, wait_until};
-use queens_tests::{TempDir, binary, http};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 use tokio::runtime::Runtime;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Status};
 
 type Client = JobsClient<InterceptedService<Channel, Bearer>>;
 
@@ -28,77 +24,51 @@ impl tonic::service::Interceptor for Bearer {
     }
 }
 
-/// An operator action, for either protocol.
+/// An operator action by gRPC, and by HTTP if that is possible.
 #[derive(Clone, Debug)]
-enum Asked {
-    Submit(pb::SubmitRequest, Value),
-    Cancel(u64),
-    Pause(u64),
-    Resume(u64),
-    Priority(u64, i32),
-    VerifyMore(u64, pb::VerifyMore, Value),
-    Drain(&'static str),
-    Block(&'static str),
-    Unblock(&'static str),
+struct Asked {
+    grpc: Call,
+    http: Option<(String, Value)>,
+}
+
+#[derive(Clone, Debug)]
+enum Call {
+    Submit(pb::SubmitRequest),
+    Job(u64, Change),
+    Workers(&'static str, WorkersChange),
     Export(u64),
 }
 
 impl Asked {
-    /// Asks by gRPC; returns the reason of a refusal.
-    async fn by_grpc(&self, client: &mut Client) -> Result<(), String> {
-        fn said<T>(answer: Result<Response<T>, Status>) -> Result<(), String> {
-            answer.map(drop).map_err(|status| status.message().to_owned())
-        }
-        let job = |job, change| pb::ChangeJobRequest { job, change: Some(change) };
-        let named =
-            |name: &str, change| pb::ChangeWorkersRequest { name: name.to_owned(), change: Some(change) };
-        let nothing = pb::Empty {};
-        match self.clone() {
-            Self::Submit(request, _) => said(client.submit(request).await),
-            Self::Cancel(id) => said(client.change_job(job(id, Change::Cancel(nothing))).await),
-            Self::Pause(id) => said(client.change_job(job(id, Change::Pause(nothing))).await),
-            Self::Resume(id) => said(client.change_job(job(id, Change::Resume(nothing))).await),
-            Self::Priority(id, priority) => {
-                said(client.change_job(job(id, Change::Priority(priority))).await)
-            }
-            Self::VerifyMore(id, more, _) => said(client.change_job(job(id, Change::VerifyMore(more))).await),
-            Self::Drain(name) => {
-                said(client.change_workers(named(name, WorkersChange::Drain(nothing))).await)
-            }
-            Self::Block(name) => {
-                said(client.change_workers(named(name, WorkersChange::Block(nothing))).await)
-            }
-            Self::Unblock(name) => {
-                said(client.change_workers(named(name, WorkersChange::Unblock(nothing))).await)
-            }
-            Self::Export(job) => {
-                let answer = client.export(pb::GetRequest { job }).await;
-                let mut pieces = answer.map_err(|status| status.message().to_owned())?.into_inner();
-                while let Some(_piece) =
-                    pieces.message().await.map_err(|status| status.message().to_owned())?
-                {}
-                Ok(())
-            }
-        }
+    fn job(job: u64, change: Change, what: &str, body: Value) -> Self {
+        Self { grpc: Call::Job(job, change), http: Some((format!("/api/v1/jobs/{job}/{what}"), body)) }
     }
 
-    /// Asks by HTTP; `None` if that is not possible by HTTP.
-    fn by_http(&self, site: &str, token: &str) -> Option<Result<(), String>> {
-        let of_job = |job: u64, what: &str| format!("/api/v1/jobs/{job}/{what}");
-        let (path, body) = match self {
-            Self::Submit(_, body) => ("/api/v1/jobs".to_owned(), body.clone()),
-            Self::Cancel(job) => (of_job(*job, "cancel"), json!({})),
-            Self::Pause(job) => (of_job(*job, "pause"), json!({})),
-            Self::Resume(job) => (of_job(*job, "resume"), json!({})),
-            Self::Priority(job, priority) => (of_job(*job, "priority"), json!({ "priority": priority })),
-            Self::VerifyMore(job, _, body) => (of_job(*job, "verify-more"), body.clone()),
-            Self::Drain(name) => ("/api/v1/workers/drain".to_owned(), json!({ "name": name })),
-            Self::Block(name) => ("/api/v1/workers/block".to_owned(), json!({ "name": name })),
-            Self::Unblock(name) => ("/api/v1/workers/unblock".to_owned(), json!({ "name": name })),
-            Self::Export(_) => return None,
+    fn workers(name: &'static str, change: WorkersChange, what: &str) -> Self {
+        let http = Some((format!("/api/v1/workers/{what}"), json!({ "name": name })));
+        Self { grpc: Call::Workers(name, change), http }
+    }
+
+    /// Asks by gRPC; returns the reason of a refusal.
+    async fn by_grpc(&self, client: &mut Client) -> Result<(), String> {
+        let answer = match self.grpc.clone() {
+            Call::Submit(request) => client.submit(request).await.map(drop),
+            Call::Job(job, change) => {
+                client.change_job(pb::ChangeJobRequest { job, change: Some(change) }).await.map(drop)
+            }
+            Call::Workers(name, change) => {
+                let (name, change) = (name.to_owned(), Some(change));
+                client.change_workers(pb::ChangeWorkersRequest { name, change }).await.map(drop)
+            }
+            Call::Export(job) => export(client, job).await,
         };
-        let headers = [("Content-Type", "application/json"), ("Authorization", &*format!("Bearer {token}"))];
-        let answer = http::request(site, "POST", &path, &headers, &body.to_string());
+        answer.map_err(|status| status.message().to_owned())
+    }
+
+    /// Asks by HTTP; `None` if that is not possible.
+    fn by_http(&self, site: &str, token: &str) -> Option<Result<(), String>> {
+        let (path, body) = self.http.as_ref()?;
+        let answer = http::ask(site, token, "POST", path, &body.to_string());
         Some(match answer.status {
             200..300 => Ok(()),
             _ => Err(answer.json()["error"].as_str().expect("a reason").to_owned()),
@@ -106,13 +76,49 @@ impl Asked {
     }
 }
 
+async fn export(client: &mut Client, job: u64) -> Result<(), Status> {
+    let mut pieces = client.export(pb::GetRequest { job }).await?.into_inner();
+    while pieces.message().await?.is_some() {}
+    Ok(())
+}
+
+fn pause(job: u64) -> Asked {
+    Asked::job(job, Change::Pause(pb::Empty {}), "pause", json!({}))
+}
+
+fn resume(job: u64) -> Asked {
+    Asked::job(job, Change::Resume(pb::Empty {}), "resume", json!({}))
+}
+
+fn cancel(job: u64) -> Asked {
+    Asked::job(job, Change::Cancel(pb::Empty {}), "cancel", json!({}))
+}
+
+fn priority(job: u64, priority: i32) -> Asked {
+    Asked::job(job, Change::Priority(priority), "priority", json!({ "priority": priority }))
+}
+
+fn drain(name: &'static str) -> Asked {
+    Asked::workers(name, WorkersChange::Drain(pb::Empty {}), "drain")
+}
+
+fn block(name: &'static str) -> Asked {
+    Asked::workers(name, WorkersChange::Block(pb::Empty {}), "block")
+}
+
+fn unblock(name: &'static str) -> Asked {
+    Asked::workers(name, WorkersChange::Unblock(pb::Empty {}), "unblock")
+}
+
+fn exported(job: u64) -> Asked {
+    Asked { grpc: Call::Export(job), http: None }
+}
+
 /// A coordinator with jobs in all states, and an operator.
 struct Fixture {
-    // Dropped, and so killed, before its directory.
     behind: Behind,
     _worker: Running,
     operator: String,
-    _scratch: TempDir,
 }
 
 /// Jobs of the fixture.
@@ -125,29 +131,24 @@ const UNKNOWN: u64 = 99;
 
 impl Fixture {
     fn new() -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
-        let behind = Behind::start(&scratch.path().join("data"), &[]);
+        let behind = Behind::new(&[]);
         let [operator, token] = ["operator", "worker"].map(|role| behind.token(role));
         let mut command = clean(std::process::Command::new(binary("queens-worker")));
         command.args(["--coordinator", &behind.coordinator().url(), "--name", "anna", "--threads", "1"]);
         command.args(["--kernel", "portable"]).env("QUEENS_TOKEN", token);
         let worker = Running::start_redirected(&mut command);
-        let fixture = Self { behind, _worker: worker, operator, _scratch: scratch };
+        let fixture = Self { behind, _worker: worker, operator };
         let post = |path: &str, body: Value| {
-            let bearer = format!("Bearer {}", fixture.operator);
-            let headers = [("Content-Type", "application/json"), ("Authorization", &*bearer)];
-            let answer = http::request(&fixture.site(), "POST", path, &headers, &body.to_string());
+            let answer = http::ask(&fixture.site(), &fixture.operator, "POST", path, &body.to_string());
             assert!((200..300).contains(&answer.status), "{path}: {answer:?}");
         };
         post("/api/v1/jobs", json!({ "n": 8 }));
-        wait_until("a job that is done", || (fixture.get("/api/v1/jobs/1")["state"] == "done").then_some(()));
+        wait_for("a job that is done", || fixture.get("/api/v1/jobs/1")["state"] == "done");
         for body in [json!({ "n": 17 }), json!({ "n": 18 }), json!({ "n": 16, "second_pass": "search" })] {
             post("/api/v1/jobs", body);
         }
         post("/api/v1/jobs/2/cancel", json!({}));
-        wait_until("a worker that counts", || {
-            (fixture.get("/api/v1/workers")["workers"][0]["name"] == "anna").then_some(())
-        });
+        wait_for("a worker that counts", || fixture.get("/api/v1/workers")["workers"][0]["name"] == "anna");
         fixture
     }
 
@@ -160,8 +161,7 @@ impl Fixture {
     }
 
     fn get(&self, path: &str) -> Value {
-        let bearer = format!("Bearer {}", self.operator);
-        http::request(&self.site(), "GET", path, &[("Authorization", &bearer)], "").json()
+        http::ask(&self.site(), &self.operator, "GET", path, "").json()
     }
 
     /// Returns the latest entry of the log, and the number of entries.
@@ -179,7 +179,8 @@ impl Fixture {
             Err(reason) => format!("refused: {reason}"),
         };
         assert_eq!((entry["outcome"].as_str(), n), (Some(&*outcome), n_before + 1), "{what:?}: {entry}");
-        assert_eq!(entry["who"], "invitation 1", "{what:?}");
+        let by = ["who", "role", "peer"].map(|field| entry[field].as_str().unwrap_or_default());
+        assert_eq!(by, ["invitation 1", "operator", "127.0.0.1"], "{what:?}");
         match expected {
             "done" => assert_eq!(outcome, "done", "{what:?}"),
             reason => {
@@ -195,7 +196,7 @@ fn submit(n: u32, more: impl FnOnce(&mut pb::SubmitRequest), body: Value) -> Ask
     more(&mut request);
     let mut all = json!({ "n": n });
     all.as_object_mut().expect("an object").extend(body.as_object().expect("an object").clone());
-    Asked::Submit(request, all)
+    Asked { grpc: Call::Submit(request), http: Some(("/api/v1/jobs".to_owned(), all)) }
 }
 
 fn verify_more(job: u64, recount_ppm: u32, second_pass: Option<&str>) -> Asked {
@@ -210,7 +211,7 @@ fn verify_more(job: u64, recount_ppm: u32, second_pass: Option<&str>) -> Asked {
         None => json!({ "recount": percent }),
         Some(method) => json!({ "recount": percent, "second_pass": method }),
     };
-    Asked::VerifyMore(job, request, body)
+    Asked::job(job, Change::VerifyMore(request), "verify-more", body)
 }
 
 /// Returns each action with its expected outcome: a part of the reason, or "done".
@@ -222,15 +223,15 @@ fn table() -> Vec<(Asked, &'static str)> {
         (DONE, "job 1 is done and stays so"),
         (CANCELLED, "job 2 is cancelled and stays so"),
     ] {
-        all.push((Asked::Pause(job), reason));
-        all.push((Asked::Resume(job), reason));
-        all.push((Asked::Priority(job, 3), reason));
+        all.push((pause(job), reason));
+        all.push((resume(job), reason));
+        all.push((priority(job, 3), reason));
     }
     all.extend([
-        (Asked::Pause(OPEN), "done"),
-        (Asked::Resume(OPEN), "done"),
-        (Asked::Priority(OPEN, 3), "done"),
-        (Asked::Priority(OPEN, 1001), "-1000 to 1000"),
+        (pause(OPEN), "done"),
+        (resume(OPEN), "done"),
+        (priority(OPEN, 3), "done"),
+        (priority(OPEN, 1001), "-1000 to 1000"),
         (verify_more(UNKNOWN, 10_000, None), "there is no job 99"),
         (verify_more(CANCELLED, 10_000, None), "job 2 is cancelled and stays so"),
         (verify_more(SECOND, 10_000, None), "job 5 is the second pass of job 4"),
@@ -240,24 +241,24 @@ fn table() -> Vec<(Asked, &'static str)> {
         (submit(33, |_| {}, json!({})), "from 0 to 32"),
         (submit(12, |it| it.priority = -1001, json!({ "priority": -1001 })), "-1000 to 1000"),
         (submit(12, |_| {}, json!({})), "done"),
-        (Asked::Drain("nobody"), "there is no worker named 'nobody'"),
-        (Asked::Drain(" "), ""),
-        (Asked::Block(" "), ""),
-        (Asked::Unblock(" "), ""),
-        (Asked::Unblock("nobody"), "there is no worker named 'nobody'"),
-        (Asked::Block("someone"), "done"),
-        (Asked::Unblock("someone"), "done"),
-        (Asked::Export(UNKNOWN), "there is no job 99"),
-        (Asked::Export(OPEN), "a certificate is made of a job that is done"),
-        (Asked::Export(CANCELLED), "a certificate is made of a job that is done"),
-        (Asked::Export(DONE), "done"),
-        (Asked::Cancel(UNKNOWN), "there is no job 99"),
-        (Asked::Cancel(DONE), "job 1 is done and stays so"),
+        (drain("nobody"), "there is no worker named 'nobody'"),
+        (drain(" "), ""),
+        (block(" "), ""),
+        (unblock(" "), ""),
+        (unblock("nobody"), "there is no worker named 'nobody'"),
+        (block("someone"), "done"),
+        (unblock("someone"), "done"),
+        (exported(UNKNOWN), "there is no job 99"),
+        (exported(OPEN), "a certificate is made of a job that is done"),
+        (exported(CANCELLED), "a certificate is made of a job that is done"),
+        (exported(DONE), "done"),
+        (cancel(UNKNOWN), "there is no job 99"),
+        (cancel(DONE), "job 1 is done and stays so"),
         // The job is in the requested state already.
-        (Asked::Cancel(CANCELLED), "done"),
-        (Asked::Cancel(SECOND), "done"),
-        (Asked::Cancel(TWICE), "done"),
-        (Asked::Drain("anna"), "done"),
+        (cancel(CANCELLED), "done"),
+        (cancel(SECOND), "done"),
+        (cancel(TWICE), "done"),
+        (drain("anna"), "done"),
     ]);
     all
 }
@@ -296,7 +297,7 @@ fn what_a_viewer_may_not_decide_is_not_in_the_log_as_done() {
     let mut client = JobsClient::with_interceptor(channel, Bearer(viewer.clone()));
     let (_, n_before) = fixture.log();
     // A viewer may export, which is no action then.
-    let decisions = table().into_iter().filter(|(asked, _)| !matches!(asked, Asked::Export(_)));
+    let decisions = table().into_iter().filter(|(asked, _)| asked.http.is_some());
     for (asked, _) in decisions {
         for answer in
             [Some(runtime.block_on(asked.by_grpc(&mut client))), asked.by_http(&fixture.site(), &viewer)]

@@ -4,9 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use queens_solver::{BoardSize, Kernel, crosses_in_counting_order, published};
-use queens_tests::process::{clean, is_installed, queens, run};
-use queens_tests::{binary, skipped};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 /// The limit for estimates. They take less than 10 seconds; a busy machine may need twice that.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -101,9 +99,7 @@ fn a_bench_reads_well() {
 #[track_caller]
 fn estimate(n: u8, args: &[&str]) -> Value {
     let n_text = n.to_string();
-    let mut command = queens([&["estimate", &n_text], args].concat());
-    command.args(["--output", "json"]);
-    let outcome = run(command);
+    let outcome = run(queens([&["estimate", &n_text], args].concat()).args(["--output", "json"]));
     assert!(outcome.processor_time < PATIENCE, "{outcome:?}");
     let answer = outcome.answer();
     assert_eq!(answer["n"], n);
@@ -215,13 +211,6 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
     check_usage(&["bench", "18"], &["'18'"]);
 }
 
-#[test]
-fn an_estimate_of_nothing_is_help() {
-    let outcome = run(queens(["estimate"]));
-    assert_eq!((outcome.status.code(), outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
-    assert!(outcome.stderr.contains("Usage: queens estimate "), "{outcome:?}");
-}
-
 /// valgrind's processor has no AVX-512: the choice at run time must detect that.
 #[test]
 fn the_kernel_is_one_that_the_processor_has_also_under_valgrind() {
@@ -231,8 +220,7 @@ fn the_kernel_is_one_that_the_processor_has_also_under_valgrind() {
     let mut command = clean(Command::new("valgrind"));
     command.args(["--quiet", "--tool=none"]).arg(binary("queens"));
     command.args(["bench", "--n", "10", "--output", "json"]);
-    let outcome = run(command);
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = run(command).good();
     let answer: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_ne!(answer["kernel"], "avx512");
     assert_eq!((&answer["solutions"], &answer["agrees"]), (&"724".into(), &true.into()));

@@ -6,9 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use queens_solver::{BoardSize, published};
-use queens_tests::process::{Ended, Running, clean, is_installed, queens, run};
-use queens_tests::{TempDir, binary, skipped};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 fn outcome(args: &str) -> Ended {
     run(queens(args.split_whitespace()))
@@ -135,8 +133,7 @@ fn solutions_are_found_at_random_and_again_by_their_seed() {
     }
     assert_ne!(answer("solve 500 --random --seed 7"), answer("solve 500 --random --seed 8"));
     // Without a given seed, the output has the flag that repeats the run.
-    let outcome = outcome("solve 100 --random");
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = outcome("solve 100 --random").good();
     let again = answer(&format!("solve 100 --random {}", outcome.stderr.trim()));
     assert_eq!(again, outcome.stdout);
 }
@@ -163,9 +160,7 @@ fn given_queens_are_completed_or_it_is_said_that_they_can_not_be() {
 
 #[track_caller]
 fn outcome_of_given(method: &str) -> Ended {
-    let outcome = outcome(&format!("solve 8 --given 0:2,3:7 {method}"));
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-    outcome
+    outcome(&format!("solve 8 --given 0:2,3:7 {method}")).good()
 }
 
 #[test]
@@ -250,8 +245,8 @@ fn tables_have_a_column_for_each_method_asked_for() {
 
 #[test]
 fn a_method_that_takes_too_long_is_given_up() {
-    let outcome = outcome("table 16-18 --method permutations --method kernel --time-limit 0.05 --format csv");
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome =
+        outcome("table 16-18 --method permutations --method kernel --time-limit 0.05 --format csv").good();
     let first = outcome.stdout.lines().nth(1).expect("a row");
     assert_eq!(first.split(',').nth(3), Some(""), "16! permutations take hours: {outcome:?}");
     // No method comes near to its end, and each stops early.
@@ -323,6 +318,8 @@ fn wrong_usage_names_what_is_wrong() {
         (&["render", "8", "-o", "x.png", "--caption", "a"], &["caption", "SVG"]),
         (&["render", "8", "-o", "x.svg", "--caption", "a\nb"], &["--caption", "200 visible characters"]),
         (&["submit", "28-24"], &["'28-24'", "the smaller first", "24-28"]),
+        (&["submit", "9", "--priority", "high"], &["'high' is no priority"]),
+        (&["priority", "1", "1001"], &["from -1000 to 1000"]),
         (&["submit", "16-17", "--parts", "0..3"], &["--parts", "16 to 17", "each by itself"]),
         (&["submit", "26-28"], &["n = 26 to 28", "core-years", "--yes"]),
         (&["jobs", "--state", "running,tired"], &["'tired'", "planning, queued, running, paused, done"]),
@@ -338,42 +335,20 @@ fn wrong_usage_names_what_is_wrong() {
     }
 }
 
-#[track_caller]
-fn check_closed_pipe(args: &str) {
-    let mut running = Running::start(&mut queens(args.split(' ')));
-    running.close_stdout();
-    let outcome = running.wait();
-    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{args}: {outcome:?}");
-}
-
-#[test]
-fn a_reader_that_goes_away_is_no_error() {
-    check_closed_pipe("list 18");
-    check_closed_pipe("list 8 --format board");
-    check_closed_pipe("solve 1000000");
-    check_closed_pipe("render 8");
-    check_closed_pipe("render 8 -o -");
-    check_closed_pipe("animate 9");
-    check_closed_pipe("animate 6 -o - --format gif");
-    check_closed_pipe("table 1-5");
-    check_closed_pipe("count 8 --given 0:0");
-}
-
 #[test]
 fn the_search_is_shown_in_the_terminal() {
     if !is_installed("script") {
         return skipped("the search in a terminal, as there is no program 'script' to make one");
     }
     let shown = |n: u32, size: &str| {
-        let temp = TempDir::new().expect("a temporary directory");
+        let temp = TempDir::new();
         let command = format!("stty {size}; {} animate {n} --delay 20", binary("queens").display());
         let mut script = clean(Command::new("script"));
         script.args(["--quiet", "--return", "--command", &command, "/dev/null"]).current_dir(temp.path());
         script.env("TERM", "xterm-256color");
         run(script)
     };
-    let outcome = shown(4, "rows 24 cols 80");
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = shown(4, "rows 24 cols 80").good();
     assert!(outcome.stdout.contains("26 squares tried, 1 solution\r\n"), "{outcome:?}");
     // The animation hides the cursor, overwrites lines, and draws a green and a red square.
     for code in ["\x1b[?25l", "\x1b[?25h", "\x1b[48;5;113mQ ", "\x1b[48;5;203mx "] {

@@ -3,12 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use queens_tests::guarded::{Guarded, certs};
-use queens_tests::process::{Ended, Running, clean, queens, run, wait_until};
-use queens_tests::{TempDir, binary};
+use queens_tests::prelude::*;
 
 fn start() -> (TempDir, Guarded) {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     (scratch, guarded)
 }
@@ -27,7 +25,7 @@ fn queens_as(guarded: &Guarded, name: &str, args: &[&str]) -> Ended {
 }
 
 fn worker_as(guarded: &Guarded, certificate: &str, name: &str) -> Running {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--name", name, "--threads", "1", "--kernel", "portable"]);
     show(&mut command, guarded, certificate, certificate);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -55,7 +53,7 @@ fn a_key_lets_in_as_a_token_does_and_to_nothing_else() {
     // The invitation defines the permissions and the names.
     assert!(queens_as(&guarded, "rack", &["jobs"]).complaint(1).contains("worker"));
     let mut other_name = worker_as(&guarded, "rack", "rack-2");
-    wait_until("the end of who uses another name", || (!other_name.is_running()).then_some(()));
+    wait_for("the end of who uses another name", || !other_name.is_running());
     let listed = guarded.manage(["invitations"]).stdout;
     assert!(listed.contains("key sha256:") && listed.contains("'rack-1'"), "{listed}");
     let audit = queens_as(&guarded, "ann", &["audit"]).stdout;
@@ -73,7 +71,7 @@ fn whoever_is_not_invited_any_more_is_put_out() {
         workers.as_array().filter(|workers| workers.len() == 1).map(drop)
     });
     guarded.manage(["revoke", "2"]);
-    wait_until("the worker's end", || (!running.is_running()).then_some(()));
+    wait_for("the worker's end", || !running.is_running());
     assert!(queens_as(&guarded, "rack", &["jobs"]).complaint(1).contains("revoked"));
     assert!(queens_as(&guarded, "ann", &["jobs"]).status.success());
     // The same key can be invited again, with another role.
@@ -106,9 +104,9 @@ fn another_key_lets_nobody_in_whoever_signed_it() {
 
 #[test]
 fn names_of_files_stay_in_their_directory() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     for name in ["../evil", "a/b", "", ".hidden", "ca", "server", "ä", "a b"] {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
+        let mut command = program("queens-coordinator");
         command.arg("certs").arg(scratch.path().join("keys")).args(["--client", name]);
         assert!(run(command).complaint(2).contains("expected a name of letters"), "{name}");
     }

@@ -1,18 +1,12 @@
 //! Counting through a cluster: a coordinator and workers as separate processes.
 
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, Scenario, fast_worker, solutions};
-use queens_tests::data_dir::{n_jobs, records, share};
-use queens_tests::process::{Running, clean, promised, queens, wait_until};
+use queens_tests::data_dir::n_jobs;
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary};
-use serde_json::Value;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
@@ -55,8 +49,7 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
     assert_eq!(coordinator.status(&jobs[0].1)["state"], "queued");
     let _workers = [coordinator.worker("first"), coordinator.worker("second")];
     for (n, job) in &jobs {
-        let watched = coordinator.queens(["watch", job]);
-        assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+        let watched = coordinator.queens(["watch", job]).good();
         let status = coordinator.status(job);
         assert_eq!(status["state"], "done");
         assert_eq!(status["solutions"], solutions(*n).as_str());
@@ -69,54 +62,10 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
     // Another coordinator computes the total again.
     let coordinator = Coordinator::start(&data_dir);
     for (n, job) in &jobs {
-        wait_until("the fundamental number", || {
-            (coordinator.status(job)["fundamental"] == fundamental(*n).as_str()).then_some(())
+        wait_for("the fundamental number", || {
+            coordinator.status(job)["fundamental"] == fundamental(*n).as_str()
         });
     }
-}
-
-/// A worker, and the coordinator twice, are killed while the job is unfinished.
-#[test]
-fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
-    let Scenario { scratch: _scratch, data_dir, mut coordinator } = Scenario::start();
-    let [_first, _second, victim] = ["first", "second", "victim"].map(|name| coordinator.worker(name));
-    let job = coordinator.submit(16);
-    let mut recorded = 0.0;
-    // The faults happen at these recorded shares: two restarts, and the worker between them.
-    let mut victim = Some(victim);
-    for (at, kill_worker) in [(0.05, false), (0.15, true), (0.3, false)] {
-        let status = wait_until("progress", || {
-            let status = coordinator.status(&job);
-            assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
-            recorded = fraction(&status);
-            (recorded >= at).then_some(status)
-        });
-        assert_ne!(status["state"], "done", "{status}");
-        if kill_worker {
-            victim.take().expect("it is killed once").kill();
-        } else {
-            coordinator = coordinator.kill_and_restart();
-            let on_disk = share(&data_dir).expect("a database");
-            assert!(on_disk >= recorded, "{recorded} was told, {on_disk} is on disk");
-            let status = coordinator.status(&job);
-            assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
-        }
-    }
-    assert!(fraction(&coordinator.status(&job)) < 1.0);
-    let _fast = fast_worker(&coordinator.url());
-    wait_until("the count", || {
-        let status = coordinator.status(&job);
-        assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
-        recorded = fraction(&status);
-        (status["state"] == "done").then_some(())
-    });
-    assert_eq!(coordinator.status(&job)["solutions"], solutions(16).as_str());
-    coordinator.stop();
-    // A restarted coordinator starts its lease numbers at a new place: it was started three times.
-    let runs: BTreeSet<i64> =
-        records(&data_dir).expect("records").iter().map(|record| record.lease >> 40).collect();
-    assert_eq!(runs.len(), 3);
-    check_records(&data_dir, &[16]);
 }
 
 #[test]
@@ -125,9 +74,7 @@ fn a_command_whose_coordinator_does_not_answer_fails_soon_and_says_what_it_tried
     for args in
         [&["jobs"][..], &["status", "1"], &["count", "8"], &["submit", "8"], &["watch", "1"], &["workers"]]
     {
-        let mut command = queens(args);
-        command.args(["--coordinator", nobody]);
-        let outcome = queens_tests::process::run(command);
+        let outcome = run(queens(args).args(["--coordinator", nobody]));
         assert!(outcome.complaint(1).contains(nobody), "{outcome:?}");
         assert!(outcome.elapsed < promised(8), "{outcome:?}");
     }
@@ -144,7 +91,7 @@ fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
         proxy.hold_answers(move || n_jobs(&dir) == number);
         let mut command = queens(["submit", "8", "--method", method, "--coordinator", &proxy.url()]);
         let submitting = Running::start(&mut command);
-        wait_until("the job", || (n_jobs(&data_dir) == number).then_some(()));
+        wait_for("the job", || n_jobs(&data_dir) == number);
         proxy.cut();
         let outcome = submitting.wait();
         let complaint = outcome.complaint(1);
@@ -157,9 +104,9 @@ fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
 /// A worker that leaves without a connection reports any lost work.
 #[test]
 fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let start = |url: &str, name: &str| {
-        let mut command = clean(Command::new(binary("queens-worker")));
+        let mut command = program("queens-worker");
         command.args(["--coordinator", url, "--threads", "1", "--kernel", "portable"]);
         Service::start(command, &scratch.path().join(name))
     };
@@ -175,7 +122,7 @@ fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let job = coordinator.submit(LONG);
     let worker = start(&coordinator.url(), "busy");
-    wait_until("records", || (coordinator.status(&job)["recorded"] != "0").then_some(()));
+    wait_for("records", || coordinator.status(&job)["recorded"] != "0");
     coordinator.kill();
     let log = end(worker);
     assert!(log.contains("counts since the last acknowledged report are lost"), "{log}");
@@ -186,7 +133,7 @@ fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let _worker = coordinator.worker("only");
     let job = coordinator.submit(17);
-    wait_until("the job to run", || (coordinator.status(&job)["state"] == "running").then_some(()));
+    wait_for("the job to run", || coordinator.status(&job)["state"] == "running");
     assert_eq!(coordinator.queens(["cancel", &job]).status.code(), Some(0));
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
     let watched = coordinator.queens(["watch", &job]);

@@ -5,11 +5,11 @@ mod source;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use queens_tests::process::run;
 
 use self::source::{Crate, tokens, words};
+use std::process::Command;
+
+use queens_tests::prelude::*;
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -126,8 +126,7 @@ fn packages_stay_within_their_borders() {
         command.args(["tree", "--offline", "--locked", "--package", package, "--prefix", "none"]);
         command.args(["--edges", "normal"]);
         command.current_dir(WORKSPACE);
-        let outcome = run(command);
-        assert!(outcome.status.success(), "{outcome:?}");
+        let outcome = run(command).good();
         assert!(outcome.stdout.contains("queens-solver v"), "{outcome:?}");
         let names = outcome.stdout.lines().filter_map(|line| line.split(' ').next());
         let of_others = |name: &&str| others.iter().any(|other| *name == *other || of_family(name, other));
@@ -184,7 +183,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
         .current_dir(WORKSPACE);
     let metadata = run(command).answer();
     let packages = metadata["packages"].as_array().expect("an array").iter();
-    let name = |of: &serde_json::Value| {
+    let name = |of: &Value| {
         let name = of["name"].as_str().expect("a name");
         if name == "queens" {
             Some("cli".to_owned())
@@ -192,7 +191,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
             name.strip_prefix("queens-").map(str::to_owned)
         }
     };
-    let uses = |package: &serde_json::Value| {
+    let uses = |package: &Value| {
         let all = package["dependencies"].as_array().expect("an array").iter();
         all.filter(|one| one["kind"].is_null()).filter_map(name).collect()
     };

@@ -7,9 +7,7 @@ use std::path::Path;
 use queens_solver::{BoardSize, published};
 use queens_tests::docker::{Compose, Container, Project, inspect};
 use queens_tests::http::get;
-use queens_tests::process::{Running, is_installed, promised, wait_until};
-use queens_tests::{say, skipped};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 const N_WORKERS: usize = 3;
 const UP: [&str; 5] = ["up", "--detach", "--build", "--scale", "worker=3"];
@@ -108,7 +106,7 @@ fn is_monitored(project: &Project) {
     wait_until("Prometheus", || TcpStream::connect(&address).ok());
     let targets = |job: &str| query(&format!("up{{job=%22{job}%22}}==1")).len();
     let scraped = "all targets to be scraped";
-    wait_until(scraped, || (targets("queens") == 1 && targets("queens-worker") == N_WORKERS).then_some(()));
+    wait_for(scraped, || targets("queens") == 1 && targets("queens-worker") == N_WORKERS);
     let counted = wait_until("the count", || query("queens_job_solutions{n=%2212%22}").first().cloned());
     assert_eq!(counted["value"][1], "14200", "{counted}");
 
@@ -194,8 +192,7 @@ fn counts_through_faults(project: &Project) {
     for worker in &workers[1..] {
         worker.docker(&["update", "--cpus", "1"]);
     }
-    let outcome = count.wait();
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = count.wait().good();
     let answer: Value = serde_json::from_str(&outcome.stdout).expect("one line of JSON");
     assert_eq!((&answer["solutions"], &answer["agrees"]), (&solutions_17(), &Value::from(true)), "{answer}");
     is_done(project);

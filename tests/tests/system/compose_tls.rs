@@ -3,9 +3,7 @@
 use std::process::Command;
 
 use queens_tests::docker::{Compose, Project};
-use queens_tests::process::{run, wait_until};
-use queens_tests::{binary, say};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 #[test]
 fn a_cluster_with_tls_is_set_up_as_its_file_says() {
@@ -40,8 +38,7 @@ fn check(compose: Compose) {
         command.env("QUEENS_WORKER_TOKEN", &worker).env("QUEENS_OPERATOR_TOKEN", &operator);
         command
     };
-    let up = run(set(project.compose(["up", "--detach", "--scale", "worker=2"])));
-    assert!(up.status.success(), "{up:?}");
+    _ = run(set(project.compose(["up", "--detach", "--scale", "worker=2"]))).good();
     let count = ["run", "--rm", "-T", "queens", "count", "14", "--output", "json"];
     // Docker Compose reports its steps on stderr.
     let counted = run(set(project.compose(count)));
@@ -51,7 +48,7 @@ fn check(compose: Compose) {
     // From outside of the containers, with a token and without.
     let url = format!("https://127.0.0.1:{}", project.port());
     let workers = |token: Option<&str>| {
-        let mut command = queens_tests::process::clean(Command::new(binary("queens")));
+        let mut command = program("queens");
         command.args(["workers", "--output", "json", "--coordinator", &url, "--pin", pin]);
         token.into_iter().for_each(|token| _ = command.env("QUEENS_TOKEN", token));
         run(command)

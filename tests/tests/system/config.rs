@@ -7,8 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use queens_tests::help::commands;
-use queens_tests::process::{Ended, clean, run};
-use queens_tests::{TempDir, binary};
+use queens_tests::prelude::*;
 
 const SERVICES: [&str; 2] = ["coordinator", "worker"];
 
@@ -106,7 +105,7 @@ fn the_examples_have_every_option() {
 }
 
 fn check(name: &str, config: &str, vars: &[(&str, &str)], args: &[&str]) -> Ended {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let file = scratch.path().join("config.toml");
     fs::write(&file, config).expect("written");
     let mut command = service(name, args);
@@ -164,7 +163,7 @@ fn what_is_wrong_is_said_and_where() {
 
 #[test]
 fn a_file_that_others_may_change_is_refused() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let file = scratch.path().join("config.toml");
     fs::write(&file, "token-file = 'token'\n").expect("written");
     let set = |path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
@@ -197,7 +196,7 @@ fn the_command_line_beats_the_environment_and_that_the_file() {
     let right = "listen = \"127.0.0.1:1\"\nrequire-tokens = false\n";
     assert!(!check("coordinator", right, &[("QUEENS_LISTEN", "nowhere")], &[]).status.success());
     // A subcommand has no configuration file.
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let mut backup = service("coordinator", &["key", "--data-dir"]);
     backup.arg(scratch.path()).env("QUEENS_CONFIG", "/nowhere/coordinator.toml");
     assert!(!run(backup).complaint(1).contains("coordinator.toml"));
@@ -245,11 +244,9 @@ fn what_may_be_given_several_times_is_a_list() {
 
 #[test]
 fn documents_have_every_option_and_command() {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     for name in ["queens", "queens-coordinator", "queens-worker"] {
-        let mut command = clean(Command::new(binary(name)));
-        command.arg("--documents").arg(dir.path());
-        assert!(run(command).status.success());
+        assert!(run(clean(Command::new(binary(name))).arg("--documents").arg(dir.path())).status.success());
     }
     let read =
         |name: &str| fs::read_to_string(dir.path().join(name)).unwrap_or_else(|_| panic!("{name} is there"));
@@ -261,7 +258,7 @@ fn documents_have_every_option_and_command() {
             assert!(page.contains(&in_page), "{option}: {page}");
         }
     }
-    let help = run(queens_tests::process::queens(["--help"])).stdout;
+    let help = run(queens(["--help"])).stdout;
     let commands = commands(&help);
     assert!(commands.len() > 20, "{help}");
     for command in commands {
@@ -273,6 +270,6 @@ fn documents_have_every_option_and_command() {
             assert!(read(&format!("queens.{shell}")).contains(command), "{command} in {shell}");
         }
     }
-    let printed = run(queens_tests::process::queens(["completions", "bash"])).stdout;
+    let printed = run(queens(["completions", "bash"])).stdout;
     assert_eq!(printed.trim_end(), read("queens.bash").trim_end());
 }

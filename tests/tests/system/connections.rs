@@ -3,7 +3,6 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,9 +15,9 @@ use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{DECOMPOSITION_VERSION, Span};
-use queens_tests::cluster::{Coordinator, Scenario, coordinator_command};
-use queens_tests::process::{is_full, promised, wait_at_most, wait_until};
-use queens_tests::{TempDir, files, http};
+use queens_tests::files;
+use queens_tests::prelude::*;
+use std::process::Command;
 use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -85,7 +84,7 @@ fn silent_connections_are_closed_while_a_worker_counts() {
     let recorded = || coordinator.status(&job)["recorded"].as_str().expect("a number").parse::<u64>();
     let before = recorded().expect("a number");
     wait_for_end("silent connections to be closed", &silent);
-    wait_until("the worker to count", || (recorded().expect("a number") > before).then_some(()));
+    wait_for("the worker to count", || recorded().expect("a number") > before);
     assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200);
     let log = coordinator.log();
     assert!(log.contains("nothing was asked for in time"), "{log}");
@@ -166,11 +165,8 @@ async fn request_without_body(channel: Channel) -> Status {
 #[test]
 fn one_address_cannot_take_all_places() {
     const MOST: usize = 20;
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--max-connections-of-address", &MOST.to_string()]);
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } =
+        Scenario::with(["--http", "127.0.0.1:0", "--max-connections-of-address", &MOST.to_string()]);
     let runtime = Runtime::new().expect("a runtime");
     let address = coordinator.http().parse().expect("an address");
     let connect_from = |from: &str| {
@@ -185,7 +181,7 @@ fn one_address_cannot_take_all_places() {
     };
     let flood: Vec<TcpStream> = (0..2 * MOST).map(|_| connect_from("127.0.0.2")).collect();
     let is_refused = || flood.iter().filter(|stream| is_closed(stream)).count() >= MOST;
-    wait_until("some to be closed", || is_refused().then_some(()));
+    wait_for("some to be closed", is_refused);
     assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200, "another address");
     assert!(coordinator.log().contains("its address has too many"));
     drop(flood);
@@ -207,7 +203,7 @@ fn is_healthy(stream: &mut TcpStream) -> Option<()> {
 
 #[test]
 fn idle_pages_do_not_take_the_last_files() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let mut coordinator = coordinator_command("127.0.0.1:0", &data_dir);
     coordinator.args(["--http", "127.0.0.1:0"]);
@@ -301,9 +297,9 @@ fn why_a_message_is_too_large_is_told_and_logged() {
             };
             let status = tokio::time::timeout(CLOSED, end).await.expect("it ends");
             assert_eq!(status.code(), Code::OutOfRange, "{status}");
-            wait_until("the log", || {
+            wait_for("the log", || {
                 let log = coordinator.log();
-                log.lines().any(|line| line.contains(&name) && line.contains("too large")).then_some(())
+                log.lines().any(|line| line.contains(&name) && line.contains("too large"))
             });
         }
         let mut jobs = JobsClient::new(channel(&coordinator).await);
@@ -314,11 +310,9 @@ fn why_a_message_is_too_large_is_told_and_logged() {
             .expect_err("it is refused");
         assert_eq!(status.code(), Code::OutOfRange, "{status}");
     });
-    wait_until("the log", || {
+    wait_for("the log", || {
         let log = coordinator.log();
-        log.lines()
-            .any(|line| line.contains("Jobs/ChangeWorkers") && line.contains("too large"))
-            .then_some(())
+        log.lines().any(|line| line.contains("Jobs/ChangeWorkers") && line.contains("too large"))
     });
 }
 
@@ -373,9 +367,9 @@ fn thousands_of_workers_with_long_names_are_listed() {
             sessions.push(lasting_session(channel, hello(worker, &format!("{worker:04}{filler}"))).await);
         }
     });
-    wait_until("all workers", || {
+    wait_for("all workers", || {
         let workers = http::get(&coordinator.http(), "/api/v1/workers?limit=1").json();
-        (workers["total"] == n_workers).then_some(())
+        workers["total"] == n_workers
     });
     let workers = coordinator.queens(["workers", "--output", "json"]).answer();
     let mut names: Vec<&str> =

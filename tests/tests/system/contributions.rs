@@ -1,12 +1,8 @@
 //! The contributions of workers to a job.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use queens_tests::binary;
-use queens_tests::cluster::Scenario;
-use queens_tests::http;
-use queens_tests::process::{Running, clean, wait_until};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 fn work(of: &Value) -> u128 {
     of["work"].as_str().and_then(|work| work.parse().ok()).expect("a number of nodes")
@@ -60,7 +56,7 @@ fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
 fn a_count_through_a_cluster_names_those_that_counted_and_no_others() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     _ = coordinator.queens(["workers", "block", "idle"]);
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--name", "idle", "--threads", "3"]);
     let _idle = Running::start_redirected(command.stderr(Stdio::null()));
     let _counter = coordinator.worker("counter");

@@ -1,13 +1,10 @@
 //! The command line of `queens count`: answers, refusals, and sources of its settings.
 
 use std::fs::{self, File};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::process::{Ended, Running, clean, is_installed, queens, run, wait_until};
-use queens_tests::{TempDir, binary, skipped};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 const JSON: [&str; 2] = ["--output", "json"];
 
@@ -163,11 +160,7 @@ fn mistakes_are_told_with_what_mends_them() {
 #[test]
 fn versions_say_what_was_built_from_what() {
     for program in ["queens", "queens-coordinator", "queens-worker"] {
-        let version = |option: &str| {
-            let mut command = clean(Command::new(binary(program)));
-            command.arg(option);
-            run(command).stdout
-        };
+        let version = |option: &str| run(clean(Command::new(binary(program))).arg(option)).stdout;
         assert_eq!(version("-V"), format!("{program} {}\n", queens_platform::VERSION));
         let kernels = Kernel::list();
         assert!(
@@ -186,15 +179,6 @@ fn versions_say_what_was_built_from_what() {
     let told = queens_platform::version_in_full("");
     assert_eq!(told.contains("commit   not known"), commit.is_empty(), "{told}");
     assert!(told.contains("target   x86_64-unknown-linux-gnu\n"), "{told}");
-}
-
-#[test]
-fn without_arguments_there_is_help_on_stderr() {
-    for (args, usage) in [(vec![], "Usage: queens <COMMAND>"), (vec!["count"], "Usage: queens count ")] {
-        let outcome = run(queens(args));
-        assert_eq!((outcome.status.code(), outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
-        assert!(outcome.stderr.contains(usage), "{outcome:?}");
-    }
 }
 
 /// Checks that `env` and `args` lead to `expected` in the answer.
@@ -225,29 +209,11 @@ fn settings_come_from_the_environment_unless_flags_say_otherwise() {
 }
 
 #[test]
-fn the_data_directory_comes_from_the_environment_unless_a_flag_says_otherwise() {
-    let temp = TempDir::new().expect("a temporary directory");
-    let [by_env, by_flag] = ["env", "flag"].map(|name| temp.path().join(name));
-    let command = |args: &[&str]| {
-        let mut command = queens(["count", "8", "--output", "json"].iter().chain(args));
-        command.env("QUEENS_DATA_DIR", &by_env);
-        command
-    };
-    _ = run(command(&["--data-dir", by_flag.to_str().expect("UTF-8")])).answer();
-    assert_eq!((by_env.exists(), by_flag.exists()), (false, true));
-    _ = run(command(&[])).answer();
-    assert!(by_env.exists());
-}
-
-#[test]
 fn empty_variables_are_none() {
     let names = ["QUEENS_THREADS", "QUEENS_KERNEL", "QUEENS_DATA_DIR", "QUEENS_OUTPUT", "QUEENS_COORDINATOR"];
-    let mut command = queens(["count", "8"]);
-    command.envs(names.map(|name| (name, "")));
-    let outcome = run(command);
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = run(queens(["count", "8"]).envs(names.map(|name| (name, "")))).good();
     assert!(outcome.stdout.starts_with("Q(8) = 92"), "{outcome:?}");
-    let mut command = clean(Command::new(binary("queens-coordinator")));
+    let mut command = program("queens-coordinator");
     command.args(["backup", "--data-dir", "nowhere", "x.db"]).env("QUEENS_HTTP", "").env("QUEENS_OTLP", "");
     assert!(run(command).complaint(1).contains("nowhere"));
 }
@@ -258,8 +224,7 @@ fn check_bar(env: &[(&str, &str)], args: &str, expected: bool) {
     let mut script = clean(Command::new("script"));
     let command = format!("{} count 15 --threads 1 --kernel portable {args}", binary("queens").display());
     script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
-    let outcome = run(with_env(script, env));
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = run(with_env(script, env)).good();
     assert!(outcome.stdout.contains("Q(15) = 2279184"), "{outcome:?}");
     assert_eq!(outcome.stdout.contains("░ n = 15"), expected, "{env:?} {outcome:?}");
 }
@@ -279,7 +244,7 @@ fn a_progress_bar_is_drawn_on_terminals_unless_it_is_not_wanted() {
 fn without_a_terminal_progress_is_a_line_at_times() {
     let portable = ["count", "20", "--kernel", "portable", "--method", "search", "--threads", "1"];
     let mut command = queens(portable);
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let said = scratch.path().join("stderr");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(File::create(&said).expect("created"));
@@ -292,67 +257,7 @@ fn without_a_terminal_progress_is_a_line_at_times() {
     assert_eq!(line.lines().count(), 1, "{line}");
     let expected = |part| assert!(line.contains(part), "no '{part}': {line}");
     ["n = 20  ", " %  ", "M nodes/s", "found"].into_iter().for_each(expected);
-    let mut command = queens(portable);
-    command.arg("--progress").arg("often");
-    assert!(run(command).complaint(2).contains("plain, bar, none"));
-}
-
-#[test]
-fn help_names_every_variable_and_default() {
-    let help = run(queens(["count", "--help"]));
-    assert_eq!((help.status.code(), help.stderr.as_str()), (Some(0), ""), "{help:?}");
-    let threads = "[default: one for each processor that no card needs]".to_owned();
-    let rows = [
-        ("--threads", "QUEENS_THREADS", threads),
-        ("--kernel", "QUEENS_KERNEL", "[default: auto]".to_owned()),
-        ("--data-dir", "QUEENS_DATA_DIR", "[default: none, nothing is kept]".to_owned()),
-        ("--output", "QUEENS_OUTPUT", "[default: text]".to_owned()),
-        ("--progress", "QUEENS_PROGRESS", "[default: bar on a terminal, else plain]".to_owned()),
-    ];
-    // The help indents flags less than their descriptions.
-    let sections = help.stdout.split("\n      --").skip(1).map(|section| format!("--{section}"));
-    let one_line = |section: String| section.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sections: Vec<String> = sections.map(one_line).collect();
-    for (flag, variable, default) in rows {
-        let section = sections.iter().find(|section| section.starts_with(flag)).expect(flag);
-        assert!(section.contains(&default), "'{default}' is not in: {section}");
-        assert!(section.contains(&format!("[env: {variable}=]")), "'{variable}' is not in: {section}");
-    }
-    // The board, `--local` and `--yes` are set only on the command line.
-    let is_setting =
-        |section: &&String| !["--given", "--local", "--yes"].iter().any(|flag| section.starts_with(flag));
-    for section in sections.iter().filter(is_setting) {
-        assert!(section.contains("[env: QUEENS_") && section.contains("[default: "), "{section}");
-    }
-}
-
-#[track_caller]
-fn check_broken_pipe(args: &[&str]) {
-    let mut running = Running::start(&mut queens(args));
-    running.close_stdout();
-    let outcome = running.wait();
-    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
-}
-
-#[test]
-fn a_reader_that_goes_away_is_no_error() {
-    // This one still counts when its reader has gone.
-    check_broken_pipe(&["count", "15"]);
-    check_broken_pipe(&["count", "8", "--output", "json"]);
-    check_broken_pipe(&["count", "--help"]);
-}
-
-#[test]
-fn an_answer_that_can_not_be_written_is_a_failure() {
-    if !Path::new("/dev/full").exists() {
-        return skipped("a full disk, as there is no /dev/full");
-    }
-    let full = File::options().write(true).open("/dev/full").expect("writable");
-    let mut command = queens(["count", "8"]);
-    command.stdin(Stdio::null()).stdout(full).stderr(Stdio::piped());
-    let outcome = Running::start_redirected(&mut command).wait();
-    let complaint = outcome.complaint(1);
-    assert!(complaint.contains("failed to write the answer"), "{complaint}");
+    assert!(run(queens(portable).arg("--progress").arg("often")).complaint(2).contains("plain, bar, none"));
 }
 
 #[test]
@@ -377,7 +282,7 @@ fn on_a_terminal_it_is_asked() {
     if !is_installed("script") {
         return skipped("the question on a terminal, as there is no program 'script' to make one");
     }
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let answers = scratch.path().join("answers");
     fs::write(&answers, "n\n").expect("written");
     let mut script = clean(Command::new("script"));

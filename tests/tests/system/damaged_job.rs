@@ -2,12 +2,8 @@
 
 use std::path::Path;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::data_dir::tamper;
-use queens_tests::http;
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::queens_coordinator;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 /// The published values of n = 10 and 11.
 const SOLUTIONS_10: &str = "724";
@@ -53,9 +49,7 @@ fn check_told(coordinator: &Coordinator) {
 /// It does not block other jobs. All views of jobs report it, and a new count continues from its intact records.
 #[test]
 fn a_damaged_job_keeps_no_other_from_being_counted() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let first = Coordinator::start(&data_dir);
+    let Scenario { scratch, data_dir, coordinator: first } = Scenario::start();
     count(&first, 10, SOLUTIONS_10);
     first.stop();
     LOSE_SOME.into_iter().for_each(|sql| tamper(&data_dir, sql));
@@ -71,11 +65,9 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
     second.stop();
     // A backup contains it unchanged.
     let backup = scratch.path().join("backup.db");
-    let made = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]);
-    assert!(made.status.success(), "{made:?}");
+    _ = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]).good();
     let saved = scratch.path().join("saved");
-    let recovered = queens_coordinator(&["recover", text(&data_dir), text(&saved)]);
-    assert!(recovered.status.success(), "{recovered:?}");
+    _ = queens_coordinator(&["recover", text(&data_dir), text(&saved)]).good();
     finish(&saved);
 }
 
@@ -84,7 +76,7 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
 fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("damaged");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let start = || {
         let mut command = coordinator_command("127.0.0.1:0", &data_dir);
@@ -105,11 +97,9 @@ fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
     let moved = queens_coordinator(&["move", "--from", &address, "--to", &there]);
     assert!(moved.complaint(1).contains("job 1"), "{}", moved.stderr);
     let saved = scratch.path().join("saved");
-    let recovered = queens_coordinator(&["recover", &address, text(&saved)]);
-    assert!(recovered.status.success(), "{recovered:?}");
+    _ = queens_coordinator(&["recover", &address, text(&saved)]).good();
     finish(&saved);
-    let moved = queens_coordinator(&["move", "--from", text(&saved), "--to", &there]);
-    assert!(moved.status.success(), "{moved:?}");
+    _ = queens_coordinator(&["move", "--from", text(&saved), "--to", &there]).good();
     assert!(proved(&there).contains(&format!("{SOLUTIONS_11} solutions")));
 }
 

@@ -3,10 +3,7 @@
 use std::time::Instant;
 
 use queens_tests::browser::Browser;
-use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::http;
-use queens_tests::process::wait_until;
-use serde_json::json;
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours.
 const LONG: &str = "22";
@@ -103,7 +100,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end(browser: &mut Browser) {
     browser.keys("dialog input", "7");
     browser.click("dialog button[value=yes]");
     browser.wait_for("#said", "has priority 7");
-    wait_until("the priority", || (http::get(&site, "/api/v1/jobs/2").json()["priority"] == 7).then_some(()));
+    wait_for("the priority", || http::get(&site, "/api/v1/jobs/2").json()["priority"] == 7);
     browser.keep("jobs", &WIDTHS);
 
     // A worker leaves.
@@ -151,8 +148,8 @@ fn a_count_is_seen_from_its_beginning_to_its_end(browser: &mut Browser) {
     browser.wait_for("#connection", "live");
     browser.wait_until("what is shown to be live", &format!("!{is_old}"));
     browser.wait_for("#events", "first joined");
-    let more = |now: &serde_json::Value| now.as_str().map(str::len) >= recorded.as_str().map(str::len);
-    wait_until("it to go on", || more(&http::get(&site, "/api/v1/jobs/2").json()["recorded"]).then_some(()));
+    let more = |now: &Value| now.as_str().map(str::len) >= recorded.as_str().map(str::len);
+    wait_for("it to go on", || more(&http::get(&site, "/api/v1/jobs/2").json()["recorded"]));
     browser.wait_for("#state", "running");
 
     // The explanation of a part, and of one of its subproblems.
@@ -247,7 +244,7 @@ fn a_restart_is_a_gap_in_the_curve(browser: &mut Browser) {
     coordinator.stop();
     let stopped = Instant::now();
     browser.wait_for("#connection", "connection lost, reconnecting");
-    wait_until("a gap of some seconds", || (stopped.elapsed().as_secs() >= 4).then_some(()));
+    wait_for("a gap of some seconds", || stopped.elapsed().as_secs() >= 4);
     let _coordinator = Coordinator::start_with_http_on(ports, &data_dir);
     browser.wait_for("#connection", "live");
     browser.wait_until("the gap", "document.querySelectorAll('#chart .gap').length === 1");

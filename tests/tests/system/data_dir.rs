@@ -5,20 +5,16 @@
 mod coordinators;
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use queens_ledger::store::StoreError;
 use queens_store::sqlite::audit;
-use queens_tests::data_dir::{DATABASE, contents, records, tamper};
+use queens_tests::data_dir::contents;
 use queens_tests::disk::SmallDisk;
-use queens_tests::process::{Running, clean, is_full, processor_time, queens, run, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, skipped, skipped_without_root};
+use queens_tests::prelude::*;
 use rusqlite::Connection;
-use serde_json::Value;
 
 fn count(n: u8, dir: &Path, args: &[&str]) -> Command {
     let mut command = queens(["count", &n.to_string(), "--output", "json"].iter().chain(args));
@@ -27,7 +23,7 @@ fn count(n: u8, dir: &Path, args: &[&str]) -> Command {
 }
 
 fn temp() -> TempDir {
-    TempDir::new().expect("a temporary directory")
+    TempDir::new()
 }
 
 /// Returns a directory in which `n` is counted.
@@ -62,69 +58,6 @@ fn check_untouched(n: u8, dir: &Path, expected: &[&str]) {
 #[test]
 fn a_directory_of_another_board_is_refused() {
     check_untouched(11, counted(10).path(), &["n = 10", "not 11", "another directory"]);
-}
-
-/// Its rows have the right digests, so another program can continue with it.
-#[test]
-fn a_directory_of_another_decomposition_is_refused() {
-    for (phase, digest) in [("done", -1_893_056_852_312_017_863_i64), ("active", 4_926_380_991_449_344_484)] {
-        let dir = counted(6);
-        let row = format!(
-            "1, '00000000000000000000000000000002', 6, 999, '{phase}', 1795334184281, 22, 0, 0, 0, 0, 0, 4652117920338086427, NULL, NULL, \
-             'search', NULL, NULL, 0, NULL, '00000000000000000000000000000001', NULL, NULL, NULL, {digest}"
-        );
-        let tables = ["record", "coverage", "coverage_range", "plan_part", "job", "job_identity"];
-        let drops = tables.map(|table| format!("DELETE FROM {table};")).concat();
-        tamper(
-            dir.path(),
-            &format!(
-                "PRAGMA foreign_keys = OFF; {drops} INSERT INTO job VALUES ({row});
-            INSERT INTO job_identity VALUES (1, '00000000000000000000000000000002', 5944086052421755972)"
-            ),
-        );
-        check_untouched(6, dir.path(), &["999", "use the program it was begun with"]);
-    }
-}
-
-#[test]
-fn a_database_of_another_program_or_a_later_version_is_refused() {
-    let other = counted(10);
-    tamper(other.path(), "PRAGMA application_id = 1");
-    check_untouched(10, other.path(), &["belongs to another program"]);
-    let later = counted(10);
-    tamper(later.path(), "PRAGMA user_version = 999");
-    check_untouched(10, later.path(), &["schema version 999"]);
-}
-
-#[test]
-fn garbage_is_refused() {
-    let whole = counted(10);
-    let database = fs::read(whole.path().join(DATABASE)).expect("readable");
-    for garbage in [&b"garbage"[..], b"", &database[..3000]] {
-        let dir = temp();
-        fs::write(dir.path().join(DATABASE), garbage).expect("written");
-        check_untouched(10, dir.path(), &["is damaged"]);
-    }
-    for in_the_way in [DATABASE, "lock"] {
-        let dir = temp();
-        fs::create_dir(dir.path().join(in_the_way)).expect("created");
-        check_untouched(10, dir.path(), &[in_the_way]);
-    }
-}
-
-#[test]
-fn paths_that_can_be_no_directory_are_refused() {
-    let parent = temp();
-    let file = parent.path().join("file");
-    fs::write(&file, "precious").expect("written");
-    check_refusal(10, &file, &["Not a directory"]);
-    check_refusal(10, &file.join("below"), &["Not a directory"]);
-    assert_eq!(fs::read(&file).expect("readable"), b"precious");
-    if Path::new("/proc/self").exists() {
-        check_refusal(10, Path::new("/proc/queens/data"), &["No such file or directory"]);
-    } else {
-        skipped("a directory below /proc, as there is none");
-    }
 }
 
 #[test]
@@ -163,42 +96,9 @@ fn running(dir: &Path) -> Running {
     running_of(20, dir)
 }
 
-/// The lock is on the database, not on a file beside it or on a name.
-#[test]
-fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
-    let dir = temp();
-    let mut first = running(dir.path());
-    fs::remove_file(dir.path().join("lock")).expect("there is a lock");
-    check_refusal(20, dir.path(), &["in use by another process"]);
-    let served = run(coordinator(dir.path()));
-    assert!(served.complaint(1).contains("in use by another process"), "{served:?}");
-    let linked = [temp(), temp(), temp()];
-    let database = dir.path().join(DATABASE);
-    symlink(&database, linked[0].path().join(DATABASE)).expect("linked");
-    fs::hard_link(&database, linked[1].path().join(DATABASE)).expect("linked");
-    symlink(dir.path(), linked[2].path().join("dir")).expect("linked");
-    check_refusal(20, linked[0].path(), &["in use by another process"]);
-    check_refusal(20, linked[1].path(), &["in use by another process"]);
-    check_refusal(20, &linked[2].path().join("dir"), &["in use by another process"]);
-    let n_records = records(dir.path()).expect("readable").len();
-    wait_until("more records", || {
-        assert!(first.is_running(), "the first process is not disturbed");
-        records(dir.path()).ok().filter(|records| records.len() > n_records)
-    });
-    first.kill();
-    // When nobody uses the file, a link to it works as well; a count through the link locks the file.
-    let n_records = records(dir.path()).expect("readable").len();
-    let mut second = running(linked[0].path());
-    wait_until("its first record", || records(dir.path()).ok().filter(|records| records.len() > n_records));
-    check_refusal(20, dir.path(), &["in use by another process"]);
-    assert!(second.is_running());
-    second.kill();
-    audit(dir.path()).expect("nobody has counted twice");
-}
-
 /// Returns a command that runs `queens-coordinator` on a directory, on a free port.
 fn coordinator(dir: &Path) -> Command {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
+    let mut command = program("queens-coordinator");
     command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
     command
 }
@@ -240,14 +140,9 @@ fn damage_ends_a_count_and_can_be_recovered_from() {
         &["is damaged: record of job 1", "restore a backup", "queens-coordinator recover"],
     );
     let new = temp();
-    let recover = |new: &Path| {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
-        command.arg("recover").arg(dir.path()).arg(new);
-        run(command)
-    };
+    let recover = |new: &Path| run(program("queens-coordinator").arg("recover").arg(dir.path()).arg(new));
     let before = contents(dir.path());
-    let recovered = recover(new.path());
-    assert!(recovered.status.success(), "{recovered:?}");
+    let recovered = recover(new.path()).good();
     assert!(recovered.stdout.contains(&format!("n = 18  active  {n_records} records kept")), "{recovered:?}");
     assert_eq!(contents(dir.path()), before, "nothing is written to what is damaged");
     assert!(recover(new.path()).complaint(1).contains("is not empty"));
@@ -260,7 +155,7 @@ fn damage_ends_a_coordinator() {
     let (parent, dir) = (temp(), damaged_later(18));
     let mut service = Service::start(coordinator(dir.path()), &parent.path().join("log"));
     let address = service.logged("listening address=");
-    let mut worker = clean(Command::new(binary("queens-worker")));
+    let mut worker = program("queens-worker");
     worker.args(["--coordinator", &format!("http://{address}")]);
     let _worker = Running::start(&mut worker);
     let status = service.wait();
@@ -284,14 +179,14 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     // as was measured before, and some of the time went into the choice of the method and into the plan.
     let id = full.id();
     let has_counted = |least| processor_time(id) >= Duration::from_secs(least);
-    wait_until("a long lease", || has_counted(4).then_some(()));
+    wait_for("a long lease", || has_counted(4));
     wait_until("a record", || records(dir.path()).ok().filter(|records| !records.is_empty()));
     disk.fill();
     let n_records = records(dir.path()).expect("readable").len();
     _ = full.logged("until the store can be ");
     // The worker continues, and repeats reports that nobody accepts.
     let before = processor_time(id).as_secs();
-    wait_until("a few reports", || has_counted(before + 3).then_some(()));
+    wait_for("a few reports", || has_counted(before + 3));
     let is_long = is_full("QUEENS_FAULTS");
     if is_long {
         // After a minute without an answer, the worker begins another session, which goes on when there is room.
@@ -308,21 +203,6 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     }
     assert!(records(dir.path()).expect("readable").len() >= n_records);
     audit(dir.path()).expect("consistent records");
-}
-
-/// A changed plan is refused wherever it is read, and so is a total that differs from the published one.
-#[test]
-fn a_changed_plan_is_refused() {
-    let dir = temp();
-    running_of(17, dir.path()).kill();
-    tamper(
-        dir.path(),
-        "UPDATE plan_part SET n_subproblems = 0 WHERE number NOT IN (SELECT part FROM record)",
-    );
-    check_refusal(17, dir.path(), &["plan of job 1, part", "its digest is not that of its content"]);
-    let mut check = clean(Command::new(binary("queens-coordinator")));
-    check.args(["check", "--data-dir"]).arg(dir.path());
-    assert!(run(check).complaint(1).contains("plan of job 1, part"));
 }
 
 #[test]

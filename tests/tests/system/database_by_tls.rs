@@ -3,12 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::certs;
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{clean, run, wait_until};
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::{TempDir, binary};
 
 const PASSWORD: &str = "hidden-from-logs";
 
@@ -20,7 +17,7 @@ struct Site {
 
 impl Site {
     fn start() -> Option<Self> {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         for name in ["keys", "others"] {
             certs(&scratch.path().join(name), &["--host", "localhost"]);
         }
@@ -50,7 +47,7 @@ impl Site {
 #[track_caller]
 fn refused(address: &str, authority: &Path, password: Option<&Path>, expected: &str) {
     let mut command = clean(std::process::Command::new(binary("queens-coordinator")));
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     command.args(["--listen", "127.0.0.1:0", "--store", address, "--data-dir"]).arg(scratch.path());
     command.env("QUEENS_LOG", "error").arg("--store-ca").arg(authority);
     if let Some(password) = password {
@@ -105,18 +102,16 @@ fn a_connection_that_is_cut_is_made_again() {
             site.server.sql("jobs", sql).expect("answers").parse::<u64>().expect("a number")
         };
         let before = recorded();
-        wait_until("more to be recorded", || (recorded() > before).then_some(()));
+        wait_for("more to be recorded", || recorded() > before);
     };
-    wait_until("records", || (coordinator.status(&job)["recorded"] != "0").then_some(()));
+    wait_for("records", || coordinator.status(&job)["recorded"] != "0");
     proxy.cut();
     goes_on();
     let no_login =
         |no: &str| site.server.sql("jobs", &format!("ALTER ROLE guarded {no}LOGIN")).expect("alters");
     no_login("NO");
     proxy.cut();
-    wait_until("word of it", || {
-        coordinator.log().contains("role \"guarded\" is not permitted to log in").then_some(())
-    });
+    wait_for("word of it", || coordinator.log().contains("role \"guarded\" is not permitted to log in"));
     no_login("");
     goes_on();
     let waited = coordinator.queens(["watch", &job]);

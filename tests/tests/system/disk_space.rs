@@ -11,8 +11,7 @@ use queens_model::{JobId, LeaseId, Party};
 use queens_solver::{BoardSize, Count, Kernel, Method, Plan, Span};
 use queens_store::sqlite::SqliteStore;
 use queens_tests::chance::Chance;
-use queens_tests::data_dir::DATABASE;
-use queens_tests::{TempDir, say};
+use queens_tests::prelude::*;
 
 const N: u8 = 27;
 
@@ -42,7 +41,7 @@ fn record(number: usize, source: &Arc<Source>, per_cross: usize, subproblems: u6
 
 /// Returns the bytes per record of a large database. Each record is written at its start and again at its end.
 fn bytes_a_record(plan: &Plan) -> f64 {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let mut store = SqliteStore::open(dir.path()).expect("an empty directory");
     let job = JobId(1);
     let row =

@@ -2,10 +2,7 @@
 
 use std::fs;
 
-use queens_tests::cluster::Coordinator;
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{Ended, queens, run};
-use queens_tests::{Port, TempDir};
+use queens_tests::prelude::*;
 
 /// Returns the line about a subject.
 #[track_caller]
@@ -18,11 +15,10 @@ fn line<'a>(ended: &'a Ended, of: &str) -> &'a str {
 
 #[test]
 fn where_all_is_well_it_says_so_of_each_thing() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     let viewer = guarded.invite(["--role", "viewer"]);
-    let ended = guarded.queens(Some(&viewer), ["doctor"]);
-    assert!(ended.status.success(), "{ended:?}");
+    let ended = guarded.queens(Some(&viewer), ["doctor"]).good();
     assert!(!ended.stdout.contains("BAD"), "{ended:?}");
     assert!(line(&ended, "kernels").contains("portable count n = 12 right"), "{ended:?}");
     assert!(line(&ended, "processors").contains("may be used"), "{ended:?}");
@@ -38,8 +34,7 @@ fn where_all_is_well_it_says_so_of_each_thing() {
 
     // A worker's invitation permits no queries, and the output says so.
     let worker = guarded.invite(["--role", "worker"]);
-    let ended = guarded.queens(Some(&worker), ["doctor"]);
-    assert!(ended.status.success(), "{ended:?}");
+    let ended = guarded.queens(Some(&worker), ["doctor"]).good();
     assert!(line(&ended, "coordinator").ends_with("answers; you were invited as a worker"), "{ended:?}");
 
     let plain = Coordinator::start(&scratch.path().join("plain"));
@@ -52,7 +47,7 @@ fn where_all_is_well_it_says_so_of_each_thing() {
 
 #[test]
 fn where_something_is_wrong_it_says_what_to_do() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     let doctor = |url: &str, more: &[&str], token: Option<&str>| {
         let mut command = queens(["doctor", "--coordinator", url]);

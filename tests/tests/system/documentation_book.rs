@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use queens_tests::browser::Browser;
-use queens_tests::process::{Running, clean, is_installed, run};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -130,14 +129,13 @@ fn pictures_are_what_the_programs_draw() {
         return skipped(&format!("the pictures of documents, as there is no '{missing}'"));
     }
     let pictures = Path::new(REPOSITORY).join("docs/pictures");
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let programs = binary("queens").parent().expect("programs lie in a directory").to_owned();
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths([programs].into_iter().chain(env::split_paths(&path))).expect("a path");
     let mut make = clean(Command::new(pictures.join("make")));
     make.arg("--drawn").arg(dir.path()).env("PATH", path).stdin(Stdio::null());
-    let made = run(make);
-    assert!(made.status.success(), "{made:?}");
+    _ = run(make).good();
     let drawn = files(dir.path(), "");
     assert!(drawn.len() > 4, "{drawn:?}");
     for picture in drawn {

@@ -2,12 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::cluster::{Coordinator, worker_with};
-use queens_tests::process::{Ended, Running, clean, is_installed, run};
-use queens_tests::{TempDir, skipped};
+use queens_tests::prelude::*;
+use std::process::Command;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
 
@@ -20,7 +18,7 @@ struct Site {
 
 impl Site {
     fn start() -> Self {
-        let dir = TempDir::new().expect("a temporary directory");
+        let dir = TempDir::new();
         let coordinator = Coordinator::start_with_http(&dir.path().join("jobs"));
         let workers = ["anna", "bert"].map(|name| worker_with(&coordinator.url(), name, Kernel::best()));
         coordinator.wait_for_workers(2);
@@ -50,7 +48,7 @@ fn python(modules: &str) -> Option<PathBuf> {
     let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| {
         is_installed(python) && {
             // Matplotlib would keep its settings in the user's home directory.
-            let settings = TempDir::new().expect("a temporary directory");
+            let settings = TempDir::new();
             let mut import = Command::new(python);
             import.env("MPLCONFIGDIR", settings.path()).args(["-c", &format!("import {modules}")]);
             run(import).status.success()
@@ -94,8 +92,7 @@ fn curl_and_jq_count_boards() {
     let site = Site::start();
     let mut command = Command::new(example("count.sh"));
     command.args(["8", "12"]);
-    let counted = site.run(command);
-    assert_eq!(counted.status.code(), Some(0), "{counted:?}");
+    let counted = site.run(command).good();
     let lines: Vec<Vec<&str>> = counted.stdout.lines().map(|line| line.split('\t').collect()).collect();
     let [eight, twelve] = &lines[..] else { panic!("{counted:?}") };
     assert_eq!((eight[0], eight[1].to_owned()), ("8", solutions(8)));

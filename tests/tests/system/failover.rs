@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 
 use queens_solver::Kernel;
 use queens_tests::chance::Chance;
-use queens_tests::cluster::{coordinator_command, fast_worker, worker, worker_command};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Ended, promised, queens, run, wait_at_most, wait_until};
+use queens_tests::cluster::worker;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, http, say, skipped};
 
 /// The seconds of the longest failover, which takes 7 s on an idle machine.
 const LIMIT: u64 = 30;
@@ -145,7 +143,7 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     let _memory = FaketimeMemory;
     let Some(postgres) = Postgres::start("") else { return };
     _ = postgres.database("shared");
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let start = |name: &str| Node::start(&dir.path().join(name), &postgres, "shared", None);
     let mut one = start("one");
     assert_eq!(one.service.logged("listening address="), one.listen.address());
@@ -167,7 +165,7 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     let _worker = worker(&both, "anna");
     let answer = other.queens(&["submit", "17", "--yes", "--output", "json"]).answer();
     let job = answer["job"].as_str().expect("forwarded to the leader").to_owned();
-    wait_until("records", || (recorded(&postgres) > 0).then_some(()));
+    wait_for("records", || recorded(&postgres) > 0);
 
     let since = Instant::now();
     one.kill();
@@ -298,7 +296,7 @@ fn any_faults_end_with_the_right_count() {
     let Some(mut postgres) = Postgres::start("") else { return };
     let mut chance = Chance::seeded();
     _ = postgres.database("shared");
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let mut work =
         ["one", "other"].map(|name| Node::start(&dir.path().join(name), &postgres, "shared", None));
     let urls = work.each_ref().map(|node| node.to_workers.url()).join(",");
@@ -331,7 +329,7 @@ fn any_faults_end_with_the_right_count() {
         say(&format!("fault {number}: {what}; {before} subproblems were recorded"));
         assert!(recorded(&postgres) >= before, "what was recorded is gone");
     }
-    wait_until("all to be counted", || is_done(&postgres).then_some(()));
+    wait_for("all to be counted", || is_done(&postgres));
     let proof = proved(&postgres.address_of("shared"));
     assert!(proof.contains(": 4968057848 solutions"), "{submitted}: {proof}");
     for node in &mut work {

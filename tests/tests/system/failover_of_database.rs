@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::{Block, Store, StoreError, Write};
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
-use queens_tests::cluster::{Coordinator, coordinator_command, worker};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, promised, wait_until};
+use queens_tests::cluster::worker;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::{TempDir, say};
 
 /// The seconds until a coordinator continues after the promotion of a standby, at most.
 const SLOWEST: u64 = 10;
@@ -36,11 +35,7 @@ impl Pair {
         let standby = primary.standby("second");
         primary.wait_for_standby("second");
         let address = format!("postgres://queens@{},{}/pair", primary.address(), standby.address());
-        let scratch = TempDir::new().expect("a temporary directory");
-        let data_dir = scratch.path().join("data");
-        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-        command.args(["--store", &address]);
-        let coordinator = Coordinator::start_command(command, &data_dir);
+        let Scenario { scratch, coordinator, .. } = Scenario::with(["--store", &address]);
         let job = coordinator.submit(n);
         // A worker with several coordinators asks every second or two; one with a single one waits up to twelve
         // seconds.
@@ -48,7 +43,7 @@ impl Pair {
         let urls = format!("{url},{}", url.replace("127.0.0.1", "localhost"));
         let workers = ["anna", "bert"].map(|name| worker(&urls, name));
         let pair = Self { primary, standby, address, coordinator, job, _workers: workers, _scratch: scratch };
-        wait_until("records", || (pair.progress() > 0).then_some(()));
+        wait_for("records", || pair.progress() > 0);
         Some(pair)
     }
 
@@ -59,14 +54,14 @@ impl Pair {
     }
 
     fn wait_for_log(&self, text: &str) {
-        wait_until(text, || self.coordinator.log().contains(text).then_some(()));
+        wait_for(text, || self.coordinator.log().contains(text));
     }
 
     /// Promotes the standby, waits until the coordinator continues, and prints how long that took.
     fn promote(&self, after: &str) {
         self.standby.promote();
         let (promoted, before) = (Instant::now(), records(&self.standby));
-        wait_until("records of more", || (records(&self.standby) != before).then_some(()));
+        wait_for("records of more", || records(&self.standby) != before);
         let took = promoted.elapsed();
         say(&format!("{after}, the coordinator goes on {took:.1?} after the standby was promoted"));
         assert!(took <= promised(SLOWEST), "{took:?}");

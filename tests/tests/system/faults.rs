@@ -12,14 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, solutions, worker};
-use queens_tests::data_dir::{DATABASE, Record, counting_time, records, share};
+use queens_tests::cluster::worker;
+use queens_tests::data_dir::{Record, counting_time, share};
 use queens_tests::disk::SmallDisk;
-use queens_tests::http;
-use queens_tests::process::{Running, is_full, processor_time, run, wait_until};
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::{Port, TempDir, say, skipped_without_root};
-use serde_json::Value;
 
 /// Longer than any timeout between workers and coordinators: both sides notice a cut of this length.
 const LONG: Duration = Duration::from_secs(25);
@@ -47,7 +44,7 @@ struct Scene {
 
 impl Scene {
     fn new(n: u8) -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         Self::on(scratch, n)
     }
 
@@ -111,7 +108,7 @@ impl Scene {
     #[track_caller]
     fn finish(mut self, what: &str) {
         let _fast = fast_worker(&self.coordinator().url());
-        wait_until("the count", || (self.status()["state"] == "done").then_some(()));
+        wait_for("the count", || self.status()["state"] == "done");
         assert_eq!(self.status()["solutions"], solutions(self.n).as_str());
         self.coordinator.take().expect("it runs").stop();
         let jobs = audit(&self.data_dir()).expect("consistent records");
@@ -166,7 +163,7 @@ fn a_stopped_worker_holds_nobody_up_and_comes_back() {
     scene.wait_for(0.2);
     stopped.signal("STOP");
     scene.check_unfinished();
-    wait_until("the count", || (scene.status()["state"] == "done").then_some(()));
+    wait_for("the count", || scene.status()["state"] == "done");
     // It learns that it was given up, and works again.
     stopped.signal("CONT");
     other.kill();
@@ -195,8 +192,8 @@ fn a_stopped_coordinator_goes_on() {
         coordinator.signal("CONT");
         scene.check_unfinished();
         if pause < LONG {
-            wait_until("the log to say so", || {
-                scene.coordinator().log().contains("this process was suspended").then_some(())
+            wait_for("the log to say so", || {
+                scene.coordinator().log().contains("this process was suspended")
             });
             assert!(!scene.coordinator().log().contains("nothing was heard of the worker"));
         }
@@ -206,7 +203,7 @@ fn a_stopped_coordinator_goes_on() {
 
 #[test]
 fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     fs::create_dir(&data_dir).expect("created");
     let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
@@ -242,10 +239,10 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
         assert!(submitted.status == 503 && submitted.body.contains("nothing was changed"), "{submitted:?}");
         assert_eq!(http::get(&http, "/api/v1/jobs").json()["jobs"][0]["store_error"], full["store_error"]);
         disk.make_room();
-        wait_until("the status to say so", || scene.status()["store_error"].is_null().then_some(()));
+        wait_for("the status to say so", || scene.status()["store_error"].is_null());
         assert_eq!(http::get(&http, "/readyz").status, 200);
-        wait_until("the log to say so", || {
-            scene.coordinator().log().contains("the store can be written again").then_some(())
+        wait_for("the log to say so", || {
+            scene.coordinator().log().contains("the store can be written again")
         });
     }
     // A coordinator that starts on a full disk also waits for room.
@@ -253,7 +250,7 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
     disk.fill();
     let ports = scene.kill_coordinator();
     scene.start_coordinator(ports);
-    wait_until("the status to say so", || scene.status()["store_error"].is_string().then_some(()));
+    wait_for("the status to say so", || scene.status()["store_error"].is_string());
     scene.check_unfinished();
     disk.make_room();
     scene.finish("the disk full, also for a coordinator that starts");
@@ -283,21 +280,8 @@ fn a_log_that_was_cut_short_costs_work_and_no_count() {
 }
 
 #[test]
-fn a_second_coordinator_on_one_directory_is_refused() {
-    let mut scene = Scene::new(board());
-    let _workers = [scene.coordinator().worker("first"), scene.coordinator().worker("second")];
-    for at in [0.1, 0.3] {
-        scene.wait_for(at);
-        let second = run(coordinator_command("127.0.0.1:0", &scene.data_dir()));
-        assert!(second.complaint(1).contains("in use by another process"), "{second:?}");
-        scene.check_unfinished();
-    }
-    scene.finish("a second coordinator on the same directory");
-}
-
-#[test]
 fn connections_that_there_are_no_files_for_are_turned_away_without_effort() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let plain = coordinator_command("127.0.0.1:0", &data_dir);
     let mut limited = Command::new("sh");
@@ -305,9 +289,7 @@ fn connections_that_there_are_no_files_for_are_turned_away_without_effort() {
     let coordinator = Coordinator::start_command(limited, &data_dir);
     let connect = |_| TcpStream::connect(coordinator.address()).expect("connected");
     let connections: Vec<TcpStream> = (0..60).map(connect).collect();
-    wait_until("the log to say so", || {
-        coordinator.log().contains("a connection was closed at once").then_some(())
-    });
+    wait_for("the log to say so", || coordinator.log().contains("a connection was closed at once"));
     let before = processor_time(coordinator.id());
     thread::sleep(Duration::from_secs(2));
     let used = processor_time(coordinator.id()) - before;
@@ -348,7 +330,7 @@ fn garbled_bytes_cost_time_and_no_count() {
         scene.wait_for(0.05 * f64::from(round) / f64::from(rounds));
         let before = proxy.n_garbled();
         proxy.garble(3);
-        wait_until("garbled bytes", || (proxy.n_garbled() >= before + 3).then_some(()));
+        wait_for("garbled bytes", || proxy.n_garbled() >= before + 3);
         scene.check_unfinished();
     }
     assert_eq!(proxy.n_garbled(), 3 * u64::try_from(rounds).expect("few"));
@@ -370,7 +352,7 @@ fn half_open_connections_are_noticed_and_made_again() {
 
 #[test]
 fn a_full_disk_is_told_of_a_coordinator_without_jobs() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     fs::create_dir(&data_dir).expect("created");
     let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
@@ -389,9 +371,7 @@ fn a_full_disk_is_told_of_a_coordinator_without_jobs() {
     assert!(of_itself["store_error"].as_str().is_some_and(|error| error.contains("full")), "{of_itself}");
     assert!(of_itself["refuses"][0].as_str().is_some_and(|what| what.contains("reports")), "{of_itself}");
     disk.make_room();
-    wait_until("it to be written", || {
-        (!coordinator.queens(["jobs"]).stdout.starts_with("no jobs")).then_some(())
-    });
+    wait_for("it to be written", || !coordinator.queens(["jobs"]).stdout.starts_with("no jobs"));
     assert_eq!(coordinator.queens(["jobs"]).stderr, "");
     let of_itself = http::get(&http, "/api/v1/coordinator").json();
     assert_eq!((&of_itself["store"], &of_itself["store_error"]), (&"sqlite".into(), &Value::Null));

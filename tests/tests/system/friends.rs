@@ -3,9 +3,8 @@
 //! With the environment variable `QUEENS_ATTACKS` set to `full`, the board is larger, and each attack runs ten times.
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Scenario, worker_with};
 use queens_tests::liar::Liar;
-use queens_tests::process::{is_full, wait_until};
+use queens_tests::prelude::*;
 
 struct Size {
     n: &'static str,
@@ -37,14 +36,12 @@ fn attack(options: &[&str]) {
         let _workers = workers.map(|(url, name)| worker_with(url, name, Kernel::best()));
         coordinator.wait_for_workers(4);
         let submit = ["submit", n, "--method", "search", "--parts", parts];
-        let submitted = coordinator.queens(submit.iter().chain(options));
-        assert!(submitted.status.success(), "{submitted:?}");
+        _ = coordinator.queens(submit.iter().chain(options)).good();
         let done = wait_until("the end", || {
             let status = coordinator.status("1");
             // What the status tells an operator to do.
             if status["waits_for"].as_str().is_some_and(|told| told.contains("verify-more 1 --recount-by")) {
-                let named = coordinator.queens(["verify-more", "1", "--recount-by", "anna"]);
-                assert!(named.status.success(), "{named:?}");
+                _ = coordinator.queens(["verify-more", "1", "--recount-by", "anna"]).good();
             }
             Some(status).filter(|status| status["state"] == "done")
         });

@@ -3,9 +3,8 @@
 use std::process::{Command, Stdio};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{SLOWLY, Scenario, fast_worker, solutions, worker};
-use queens_tests::process::{Running, clean, queens, run, wait_until};
-use queens_tests::{binary, skipped};
+use queens_tests::cluster::worker;
+use queens_tests::prelude::*;
 
 /// Returns the name of a device of OpenCL; `None` if there is none here.
 fn card() -> Option<String> {
@@ -71,7 +70,7 @@ fn cards_and_processors_share_a_job() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let submitted = ["submit", "15", "--method", "halves", "--recount", "50", "--output", "json"];
     let job = coordinator.queens(submitted).answer()["job"].as_str().expect("a job's id").to_owned();
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--name", "card", "--gpu", &card, "--threads", "0"]);
     command.args(SLOWLY);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -4,9 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{promised, wait_at_most, wait_until};
-use queens_tests::{TempDir, files};
+use queens_tests::files;
+use queens_tests::prelude::*;
 
 /// The limit of connections of an address, and the number of attempts.
 const MOST: usize = 200;
@@ -27,7 +26,7 @@ fn is_closed(stream: &TcpStream) -> bool {
 
 #[test]
 fn half_open_handshakes_do_not_last_and_end_no_session() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let limit = ["--max-connections-of-address", &MOST.to_string()];
     let guarded = Guarded::start_with(&scratch.path().join("data"), &limit);
     let operator = guarded.invite(["--role", "operator"]);
@@ -49,9 +48,9 @@ fn half_open_handshakes_do_not_last_and_end_no_session() {
             stream
         })
         .collect();
-    wait_until("all to be closed", || {
+    wait_for("all to be closed", || {
         half_open.retain(|stream| !is_closed(stream));
-        half_open.is_empty().then_some(())
+        half_open.is_empty()
     });
     let after = wait_at_most(promised(AFTER_FLOOD), "an answer", work);
     assert!(after > before, "the worker counts all the time: {after}");
@@ -62,7 +61,7 @@ fn half_open_handshakes_do_not_last_and_end_no_session() {
 
 #[test]
 fn what_is_not_encrypted_gets_no_answer() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start(&scratch.path().join("data"));
     for address in [guarded.coordinator().address().to_owned(), guarded.coordinator().http()] {
         for plain in ["GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {

@@ -2,27 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::http;
-use queens_tests::process::wait_until;
+use queens_tests::prelude::*;
 use rusqlite::Connection;
-use serde_json::Value;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
-
-/// Returns the samples of a job's progress history.
-fn samples(site: &str, job: &str) -> Vec<Value> {
-    let history = http::get(site, &format!("/api/v1/jobs/{job}/history")).json();
-    history["samples"].as_array().expect("samples").clone()
-}
-
-fn times(samples: &[Value]) -> Vec<u64> {
-    samples.iter().map(|sample| sample["at_ms"].as_u64().expect("a time")).collect()
-}
 
 fn events(site: &str) -> Vec<(u64, String)> {
     let events = http::get(site, "/api/v1/events?limit=1000").json();
@@ -51,7 +38,7 @@ fn a_job_keeps_the_times_when_it_began_and_ended() {
     assert_eq!((&before["started_ms"], &before["finished_ms"]), (&Value::Null, &Value::Null));
     let worker = coordinator.worker("anna");
     assert_eq!(coordinator.queens(["watch", &done]).status.code(), Some(0));
-    wait_until("the second", || (coordinator.status(&given_up)["state"] == "running").then_some(()));
+    wait_for("the second", || coordinator.status(&given_up)["state"] == "running");
     assert_eq!(coordinator.queens(["cancel", &given_up]).status.code(), Some(0));
     worker.kill();
     let ended = now_ms();
@@ -119,44 +106,4 @@ fn damaged_history_is_no_obstacle() {
     assert!(coordinator.log().contains("history"), "{}", coordinator.log());
     coordinator.stop();
     audit(&data_dir).expect("consistent records");
-}
-
-#[test]
-fn a_curve_and_events_go_on_after_a_restart() {
-    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::with_http();
-    let site = coordinator.http();
-    let _worker = coordinator.worker("anna");
-    let job = coordinator.submit(LONG);
-    let before = wait_until("a curve", || {
-        let samples = samples(&site, &job);
-        (samples.len() >= 5).then_some(samples)
-    });
-    let events_before = events(&site);
-    let coordinator = again(coordinator, &data_dir, |coordinator| {
-        coordinator.stop();
-        let stopped = Instant::now();
-        wait_until("a gap of two seconds", || (stopped.elapsed().as_secs() >= 2).then_some(()));
-    });
-
-    // All reported samples are still reported.
-    let now = times(&samples(&site, &job));
-    let known = times(&before);
-    let (last, whole) = known.split_last().expect("some");
-    assert_eq!(now.get(..whole.len()), Some(whole), "the last may have grown since");
-    let events_now = events(&site);
-    assert_eq!(events_now.get(..events_before.len()), Some(&events_before[..]));
-    let numbers: Vec<u64> = events_now.iter().map(|(number, _)| *number).collect();
-    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
-    assert_eq!(events_now.iter().filter(|(_, text)| text == "coordinator started").count(), 2);
-
-    // The history continues, with a gap for the time between.
-    let goes_on = wait_until("the curve to go on", || {
-        let now = samples(&site, &job);
-        (now.last()?["at_ms"].as_u64()? > now[whole.len() - 1]["at_ms"].as_u64()? + 4000).then_some(now)
-    });
-    let measured: f64 =
-        goes_on.iter().map(|sample| sample["measured_seconds"].as_f64().expect("a time")).sum();
-    let span = (times(&goes_on).last().expect("some") - known[0]) as f64 / 1000.0;
-    assert!(measured < span - 1.0, "{measured} s of {span} s, of which nobody measured some after {last}");
-    drop(coordinator);
 }

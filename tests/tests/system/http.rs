@@ -1,13 +1,9 @@
 //! The coordinator's HTTP API: statuses, headers, and conformity to its OpenAPI document.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, Scenario, coordinator_command};
-use queens_tests::http::{self, Answer};
-use queens_tests::process::{run, wait_until};
-use serde_json::{Value, json};
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
@@ -15,14 +11,14 @@ const JSON: (&str, &str) = ("Content-Type", "application/json");
 struct Site {
     coordinator: Coordinator,
     address: String,
-    scratch: TempDir,
+    _scratch: TempDir,
 }
 
 impl Site {
     #[track_caller]
     fn start() -> Self {
         let Scenario { scratch, coordinator, .. } = Scenario::with_http();
-        Self { address: coordinator.http(), coordinator, scratch }
+        Self { address: coordinator.http(), coordinator, _scratch: scratch }
     }
 
     #[track_caller]
@@ -89,8 +85,11 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     }
     let large = refused(&site.post("/api/v1/jobs", &format!("{{\"n\":8}}{}", " ".repeat(20_000))), 413);
     assert!(large.contains("longer than 16384 bytes"), "{large}");
-    refused(&site.get("/api/v1/workers?sort=size"), 400);
-    refused(&site.get("/api/v1/jobs?limit=-1"), 400);
+    let long = format!("search={}", "x".repeat(101));
+    for query in ["state=gone", "sort=colour", "reverse=2", "colour=red", "limit=-1", &long] {
+        refused(&site.get(&format!("/api/v1/workers?{query}")), 400);
+        refused(&site.get(&format!("/api/v1/jobs?{query}")), 400);
+    }
     refused(&site.post("/api/v1/workers/drain", r#"{"name":"nobody"}"#), 404);
     refused(&site.post("/api/v1/jobs/7/pause", "{}"), 404);
     refused(&site.post("/api/v1/jobs/7/pause", "[]"), 400);
@@ -103,34 +102,6 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         refused(&site.get(path), 404);
     }
     assert_eq!(site.get("/api/v1/jobs").json()["total"], 0);
-}
-
-#[test]
-fn what_is_no_name_is_neither_blocked_nor_drained() {
-    let site = Site::start();
-    for name in [
-        "",
-        " ",
-        "a\u{1b}[2Jb",
-        "a\0b",
-        "a\nb",
-        "a\u{202e}b",
-        "a\u{200b}b",
-        "a\u{2028}b",
-        &"a".repeat(10_000),
-    ] {
-        for what in ["block", "drain", "unblock"] {
-            let reason = refused(
-                &site.post(&format!("/api/v1/workers/{what}"), &json!({ "name": name }).to_string()),
-                400,
-            );
-            assert!(reason.contains("visible characters"), "{name:?}: {reason}");
-        }
-    }
-    assert_eq!(site.get("/api/v1/workers").json()["blocked"], json!([]));
-    assert_eq!(site.coordinator.queens(["workers", "--output", "json"]).answer(), json!([]));
-    let odd = site.coordinator.queens(["workers", "block", "a\u{202e}b"]);
-    assert!(odd.complaint(2).contains("visible characters"), "{odd:?}");
 }
 
 #[test]
@@ -186,12 +157,12 @@ fn answers_are_as_the_document_says() {
         (&json!("14200"), &json!(true), &json!(3))
     );
     check(&document, &site.post("/api/v1/jobs", r#"{"n":22}"#).json(), "Job");
-    wait_until("a worker that counts and a history", || {
+    wait_for("a worker that counts and a history", || {
         let counting = site.get("/api/v1/workers").json()["workers"][0]["counting"].is_object();
         let sampled = !site.get("/api/v1/jobs/2/history").json()["samples"][0].is_null();
         let curves = site.get("/api/v1/workers/first/history").json();
         let followed = ["search", "halves"].iter().any(|method| !curves[method]["samples"][0].is_null());
-        (counting && sampled && followed).then_some(())
+        counting && sampled && followed
     });
     for (path, schema) in [
         ("coordinator", "Coordinator"),
@@ -216,7 +187,7 @@ fn answers_are_as_the_document_says() {
     }
     // The board is so small that its parts show nothing.
     assert_eq!(site.post("/api/v1/jobs", r#"{"n":2}"#).status, 201);
-    wait_until("it to be done", || (site.get("/api/v1/jobs/3").json()["state"] == "done").then_some(()));
+    wait_for("it to be done", || site.get("/api/v1/jobs/3").json()["state"] == "done");
     let none = site.get("/api/v1/jobs/3/cells").json();
     check(&document, &none, "Cells");
     assert_eq!(none["cells"], json!([]));
@@ -308,22 +279,6 @@ fn fields_of(document: &Value, schema: &Value) -> serde_json::Map<String, Value>
         Some(parts) => parts.iter().flat_map(|part| fields_of(document, part)).collect(),
         None => schema["properties"].as_object().expect("fields").clone(),
     }
-}
-
-#[test]
-fn a_port_that_is_taken_is_said_in_one_line() {
-    let site = Site::start();
-    let other: PathBuf = site.scratch.path().join("other");
-    let mut command = coordinator_command("127.0.0.1:0", &other);
-    command.args(["--http", &site.address]);
-    let outcome = run(command);
-    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
-    let last = outcome.stderr.lines().last().expect("a line");
-    assert!(
-        last.contains(&site.address) && last.contains("--http") && last.contains("in use"),
-        "{outcome:?}"
-    );
-    assert!(!other.exists(), "nothing is begun");
 }
 
 /// A job of core-years needs a confirmation; missing fields default as in 'queens submit'.

@@ -9,10 +9,7 @@ use queens_model::plain::is_plain;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::pb::{self, coordinator_message};
-use queens_tests::cluster::coordinator_command;
-use queens_tests::data_dir::tamper;
-use queens_tests::process::{Ended, Running, clean, is_installed, queens, run, wait_until};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -265,7 +262,7 @@ fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
     for args in [&["jobs"][..], &["status", "1"], &["workers"], &["contributions", "1"], &["watch", "1"]] {
         let outcome = ask(&url, &[args, &["--output", "json"]].concat());
         check_outcome(&outcome, true);
-        serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
+        serde_json::from_str::<Value>(&outcome.stdout).expect("JSON");
     }
     let url = serve(&runtime, Liar { refuses: true });
     for args in [
@@ -292,7 +289,7 @@ fn a_coordinator_cannot_command_a_screen_full_of_it() {
         return skipped("'queens top' of a liar, as there is no script(1) to make a terminal");
     }
     let runtime = Runtime::new().expect("a runtime");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     for refuses in [false, true] {
         let shown = scratch.path().join(refuses.to_string());
         let (url, queens) = (serve(&runtime, Liar { refuses }), binary("queens"));
@@ -314,7 +311,7 @@ fn a_coordinator_cannot_command_a_screen_full_of_it() {
 
 /// Starts a worker that logs to a file.
 fn start_worker(url: &str, format: &str, log: &Path) -> Running {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", url, "--threads", "1", "--name", "a", "--log-format", format]);
     command.stdout(Stdio::null()).stderr(File::create(log).expect("a file"));
     Running::start_redirected(&mut command)
@@ -323,7 +320,7 @@ fn start_worker(url: &str, format: &str, log: &Path) -> Running {
 #[test]
 fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
     let runtime = Runtime::new().expect("a runtime");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     for format in ["text", "json"] {
         let log = scratch.path().join(format);
         let worker = start_worker(&serve(&runtime, Liar { refuses: false }), format, &log);
@@ -344,7 +341,7 @@ fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
 
 #[test]
 fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let file = scratch.path().join(ODD);
     fs::write(&file, "no directory").expect("written");
     let file = file.to_str().expect("UTF-8");
@@ -358,13 +355,9 @@ fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
     ] {
         check_outcome(&run(queens(args)), true);
     }
-    let mut help = queens(["count", "--help"]);
-    help.env("QUEENS_DATA_DIR", ODD);
-    check_outcome(&run(help), true);
-    let mut log = queens(["jobs", "--coordinator", "http://127.0.0.1:1"]);
-    log.env("QUEENS_LOG", ODD);
-    check_outcome(&run(log), true);
-    let mut check = clean(Command::new(binary("queens-coordinator")));
+    check_outcome(&run(queens(["count", "--help"]).env("QUEENS_DATA_DIR", ODD)), true);
+    check_outcome(&run(queens(["jobs", "--coordinator", "http://127.0.0.1:1"]).env("QUEENS_LOG", ODD)), true);
+    let mut check = program("queens-coordinator");
     check.args(["check", file]);
     check_outcome(&run(check), true);
     // The contents of a database are from outside too.

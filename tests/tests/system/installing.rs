@@ -5,8 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use queens_tests::process::{Ended, clean, is_installed, run};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 
 /// A user whose paths have all signs that need quoting, and a systemd that notes what it is told.
 struct User {
@@ -15,7 +14,7 @@ struct User {
 
 impl User {
     fn new() -> Self {
-        let user = Self { scratch: TempDir::new().expect("a temporary directory") };
+        let user = Self { scratch: TempDir::new() };
         fs::create_dir(user.path("bin")).expect("created");
         user.has_systemctl("exit 0");
         user
@@ -51,7 +50,7 @@ impl User {
     }
 
     fn run(&self, args: &[&str]) -> Ended {
-        let mut command = clean(Command::new(binary("queens-worker")));
+        let mut command = program("queens-worker");
         command.args(args).env("HOME", self.path("home")).env("XDG_CONFIG_HOME", self.config());
         command.env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()));
         run(command)

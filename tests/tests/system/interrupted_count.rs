@@ -5,11 +5,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use queens_store::sqlite::audit;
-use queens_tests::TempDir;
-use queens_tests::data_dir::{DATABASE, Record, records, share};
-use queens_tests::process::{Ended, Running, promised, queens, run, wait_until};
+use queens_tests::data_dir::{Record, share};
+use queens_tests::prelude::*;
 use rusqlite::Connection;
-use serde_json::{Value, json};
 
 /// The longest time a person may have to wait.
 const PATIENCE: u64 = 2;
@@ -92,7 +90,7 @@ fn check_goes_on(dir: &Path) {
 
 #[test]
 fn signals_are_said_and_gone_on_from() {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let dir = dir.path();
     for signal in ["INT", "TERM", "INT"] {
         let (running, seen) = start_counting(dir);
@@ -123,7 +121,7 @@ fn without_a_data_directory_nothing_is_kept_and_that_is_said() {
 
 #[test]
 fn a_plan_in_the_works_does_not_delay_the_end() {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let mut running = Running::start(&mut count(32, Some(dir.path())));
     running.wait_for_signal_handlers();
     let outcome = interrupt(running, "TERM");
@@ -132,7 +130,7 @@ fn a_plan_in_the_works_does_not_delay_the_end() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let dir = dir.path();
     let (mut running, _) = start_counting(dir);
     // While another connection writes to the database, no record can be written. So the program waits after the first

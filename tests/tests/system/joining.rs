@@ -8,14 +8,9 @@ use std::process::{Command, Stdio};
 
 use queens_auth::{Pin, Trust};
 use queens_tests::browser::Browser;
-use queens_tests::cluster::coordinator_command;
-use queens_tests::guarded::{Behind, Guarded, Invited, certs};
 use queens_tests::http::Answer;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, clean, queens_coordinator, run, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, http, https};
-use serde_json::Value;
+use queens_tests::https;
+use queens_tests::prelude::*;
 
 /// A coordinator that encrypts, with a campaign.
 pub(super) struct Site {
@@ -33,7 +28,7 @@ impl Site {
 
     /// Starts a coordinator and opens a campaign, with more arguments for both.
     fn start_with(of_coordinator: &[&str], args: &[&str]) -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         let guarded = Guarded::start_with(&scratch.path().join("data"), of_coordinator);
         let opened = guarded.manage([&["campaign", "open"], args].concat());
         let lines: Vec<&str> = opened.stdout.lines().collect();
@@ -80,7 +75,7 @@ impl Site {
 /// Returns a worker of a person whose home this is, with the slowest kernel.
 fn worker(home: &Path, args: &[&str]) -> Command {
     fs::create_dir_all(home).expect("created");
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(args).env("HOME", home).env_remove("XDG_CONFIG_HOME");
     command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable");
     command
@@ -138,10 +133,10 @@ fn two_strangers_join_and_check_each_other() {
     drop(other);
     let mut alone = site.worker("a", &[]);
     let _alone = Running::start_redirected(alone.stdout(Stdio::null()).stderr(Stdio::null()));
-    wait_until("anna", || {
+    wait_for("anna", || {
         let workers = answer(&site.guarded, &operator, &["workers"]);
         let is_she = |worker: &Value| worker["name"] == "anna" && worker["connected"] == true;
-        workers.as_array().expect("an array").iter().any(is_she).then_some(())
+        workers.as_array().expect("an array").iter().any(is_she)
     });
 }
 
@@ -170,8 +165,7 @@ fn the_users_file_is_for_one_coordinator_and_not_overwritten() {
     assert_eq!(site.n_invitations(), n_before, "nothing is created that can't be kept");
 
     // With its token, the address without TLS would be refused.
-    let elsewhere = run(site.worker("a", &["--coordinator", "http://10.0.0.1:1", "--check-config"]));
-    assert!(elsewhere.status.success(), "{elsewhere:?}");
+    _ = run(site.worker("a", &["--coordinator", "http://10.0.0.1:1", "--check-config"])).good();
     assert!(run(site.worker("a", &["--check-config"])).status.success());
     // Otherwise it is read, and a mistake in it is told.
     let toml = site.scratch.path().join("a/.config/queens/worker.toml");
@@ -251,10 +245,10 @@ fn refusals_say_why_and_create_nothing() {
     assert!(unknown.windows(2).all(|two| two[0] == two[1]), "{unknown:?}");
     let pages = [&code, &other].map(|code| {
         let mut page = String::new();
-        wait_until("the end of the page", || {
+        wait_for("the end of the page", || {
             let answer = site.ask(yonder, "GET", &format!("/join/{code}"), "text/plain", "");
             page = answer.body;
-            (answer.status == 404).then_some(())
+            answer.status == 404
         });
         page
     });
@@ -281,10 +275,9 @@ fn refusals_say_why_and_create_nothing() {
 fn a_stranger_joins_at_any_coordinator_of_a_database() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("campaign");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let manage = |args: &[&str]| {
-        let ended = queens_coordinator(&[args, &["--store", &address]].concat());
-        assert!(ended.status.success(), "{ended:?}");
+        let ended = queens_coordinator(&[args, &["--store", &address]].concat()).good();
         ended.stdout
     };
     let leader = Guarded::start_with(&scratch.path().join("first"), &["--store", &address]);
@@ -325,19 +318,14 @@ const ALL: [&str; 4] = ["minor", "moderate", "serious", "critical"];
 
 #[test]
 fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
     let about = "https://queens.example.org/get?os=any&v=1";
     let pages = "https://queens.example.org:8443";
     let args = ["--url", "https://queens.example.org:443", "--pages-url", pages, "--about-url", about];
-    let behind = Behind::start(&data_dir, &args);
+    let behind = Behind::new(&args);
     let site = format!("http://{}", behind.coordinator().http());
     let operator = behind.token("operator");
-    let header =
-        [("Authorization", format!("Bearer {operator}")), ("Content-Type", "application/json".to_owned())];
-    let header = header.each_ref().map(|(name, value)| (*name, value.as_str()));
     let body = r#"{"n":22,"method":"halves"}"#;
-    let submitted = http::request(&behind.coordinator().http(), "POST", "/api/v1/jobs", &header, body);
+    let submitted = http::ask(&behind.coordinator().http(), &operator, "POST", "/api/v1/jobs", body);
     assert_eq!(submitted.status, 201, "{submitted:?}");
     let opened = behind.manage(["campaign", "open", "1"]).stdout;
     let link = opened.lines().next().expect("a link").to_owned();
@@ -390,11 +378,11 @@ fn a_person_comes_from_the_link_to_a_page_of_their_own() {
     // All of the first board; the second one has just begun.
     let found =
         "Number(document.querySelector('td[data-label^=Solutions]')?.innerText.replaceAll(',', '') ?? 0)";
-    wait_until("her solutions", || {
+    wait_for("her solutions", || {
         // Another address each time: the browser keeps a page for a minute.
         n_tries += 1;
         browser.go(&format!("/people?try={n_tries}"));
-        (browser.eval(found).as_u64() >= Some(365_596)).then_some(())
+        browser.eval(found).as_u64() >= Some(365_596)
     });
     browser.click("td[data-label=Name] a");
     browser.wait_for("h1", "anna <b>&");
@@ -416,8 +404,7 @@ fn a_person_comes_from_the_link_to_a_page_of_their_own() {
 /// Without a URL of the coordinator, workers would not find it; without tokens, anybody may count.
 #[test]
 fn a_campaign_needs_a_coordinator_that_people_can_find() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let behind = Behind::new(&[]);
     let data_dir = behind.data_dir().to_str().expect("UTF-8");
     let refused = queens_coordinator(&["campaign", "open", "--data-dir", data_dir]);
     assert!(refused.complaint(1).contains("start it with --url"), "{refused:?}");

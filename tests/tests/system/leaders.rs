@@ -3,18 +3,13 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use queens_auth::Pin;
-use queens_tests::cluster::Coordinator;
 use queens_tests::data_dir::n_jobs;
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{Ended, Running, clean, promised, queens, run, wait_until};
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
 use queens_tests::standby::Standby;
-use queens_tests::{TempDir, binary};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
@@ -28,13 +23,13 @@ const LONG: u8 = 22;
 const SOON: u64 = 10;
 
 fn scratch() -> TempDir {
-    TempDir::new().expect("a temporary directory")
+    TempDir::new()
 }
 
 /// Starts a worker that knows these coordinators and logs to a file.
 #[track_caller]
 fn worker(coordinators: &[&str], log: &Path) -> Service {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinators.join(","), "--name", "w", "--threads", "1"]);
     command.args(["--kernel", "portable"]).env("QUEENS_LOG", "debug");
     Service::start(command, log)
@@ -93,8 +88,7 @@ impl Silent {
 
 #[test]
 fn a_worker_finds_the_leader_through_one_that_stands_by() {
-    let scratch = scratch();
-    let leader = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch, coordinator: leader, .. } = Scenario::start();
     let standby = Standby::start();
     standby.name(&format!("{}/", leader.url()));
     let mut worker = worker(&[&standby.url()], &scratch.path().join("worker"));
@@ -107,8 +101,7 @@ fn a_worker_finds_the_leader_through_one_that_stands_by() {
 
 #[test]
 fn whoever_is_dead_silent_or_stands_by_is_passed_over() {
-    let scratch = scratch();
-    let leader = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch, coordinator: leader, .. } = Scenario::start();
     let (standby, silent, unreachable) = (Standby::start(), Silent::start(true), Silent::start(false));
     let all = [NOBODY, &silent.url(), &unreachable.url(), &standby.url(), &leader.url()];
     let began = Instant::now();
@@ -172,73 +165,18 @@ fn a_frozen_leader_that_is_still_named_keeps_nobody_from_the_next() {
     first.wait_for_workers(1);
     first.signal("STOP");
     let began = Instant::now();
-    wait_until("the lead to run out", || (began.elapsed() > Duration::from_millis(6500)).then_some(()));
+    wait_for("the lead to run out", || began.elapsed() > Duration::from_millis(6500));
     standby.name(&second.url());
     check_counts_soon(&worker, &second, began);
     first.signal("CONT");
-}
-
-/// Without a leader, workers wait with backoff, and operators get a message.
-#[test]
-fn two_that_name_each_other_make_nobody_run_in_circles() {
-    let scratch = scratch();
-    let [one, other] = [Standby::start(), Standby::start()];
-    one.name(&other.url());
-    other.name(&one.url());
-    let began = Instant::now();
-    // It knows only one of them.
-    let mut worker = worker(&[&one.url()], &scratch.path().join("worker"));
-    wait_until("some rounds", || (one.n_calls("Session") >= 4).then_some(()));
-    // Each two attempts had a pause between them.
-    assert!(began.elapsed() >= Duration::from_millis(250 + 500 + 1000), "{:?}", began.elapsed());
-    wait_until("as many calls of the other", || {
-        (one.n_calls("Session").abs_diff(other.n_calls("Session")) <= 1).then_some(())
-    });
-    worker.logged("no connection to a coordinator that leads");
-    // It is not a refusal: retries go on as long as needed.
-    let leader = Coordinator::start(&scratch.path().join("data"));
-    other.name(&leader.url());
-    leader.wait_for_workers(1);
-
-    other.name(&one.url());
-    for listed in [vec![one.url()], vec![one.url(), other.url()]] {
-        let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
-        let ended = ask(&listed, &["jobs"]);
-        let said = ended.complaint(1);
-        for (standby, names) in [(&one, &other), (&other, &one)] {
-            let (standby, names) = (standby.url(), names.url());
-            let expected = format!("{standby}/: this coordinator stands by: {names} leads");
-            assert!(said.contains(&expected), "{said}");
-        }
-        assert!(said.contains("none of the coordinators that can be reached leads"), "{said}");
-    }
-}
-
-#[test]
-fn nonsense_about_who_leads_is_not_followed() {
-    let scratch = scratch();
-    let leader = Coordinator::start(&scratch.path().join("data"));
-    let standby = Standby::start();
-    for nonsense in ["", "nonsense", "http://127.0.0.1:9/path", "ftp://127.0.0.1:9", &standby.url()] {
-        standby.name(nonsense);
-        let ended = ask(&[&standby.url()], &["jobs"]);
-        assert!(ended.complaint(1).contains("this coordinator stands by"), "{ended:?}");
-        let ended = ask(&[&standby.url(), &leader.url()], &["jobs"]);
-        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-    }
-    standby.name("nonsense");
-    let mut worker = worker(&[&standby.url(), &leader.url()], &scratch.path().join("worker"));
-    leader.wait_for_workers(1);
-    worker.logged("not looking where it says the leader is");
 }
 
 #[test]
 fn a_token_goes_to_nobody_who_could_not_be_given_it() {
     let standby = Standby::start();
     standby.name("http://queens.invalid:50051");
-    let mut command = queens(["jobs", "--coordinator", &standby.url()]);
-    command.env("QUEENS_TOKEN", format!("queens_1_{}", "a".repeat(64)));
-    let ended = run(command);
+    let ended = run(queens(["jobs", "--coordinator", &standby.url()])
+        .env("QUEENS_TOKEN", format!("queens_1_{}", "a".repeat(64))));
     // Only the standby was asked.
     assert_eq!(
         ended.complaint(1),
@@ -266,7 +204,7 @@ fn what_changes_something_is_done_once() {
     });
     let mut command = queens(["submit", "11", "--method", "search", "--coordinator"]);
     let submitting = Running::start(command.arg(format!("{},{}", proxy.url(), second.url())));
-    wait_until("the job", || (n_jobs(&dir) == 2).then_some(()));
+    wait_for("the job", || n_jobs(&dir) == 2);
     proxy.cut();
     let outcome = submitting.wait();
     assert!(outcome.complaint(1).contains("it may be done all the same"), "{outcome:?}");
@@ -296,14 +234,12 @@ fn who_watches_a_job_goes_on_with_the_next_leader() {
 
 #[test]
 fn a_doctor_asks_each_and_says_who_leads() {
-    let scratch = scratch();
-    let leader = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch, coordinator: leader, .. } = Scenario::start();
     let standby = Standby::start();
     standby.name(&leader.url());
     let (led, stands) = (leader.url(), standby.url());
     for listed in [&[stands.as_str()][..], &[&stands, &led], &[&led, &stands]] {
-        let ended = ask(listed, &["doctor"]);
-        assert!(ended.status.success(), "{ended:?}");
+        let ended = ask(listed, &["doctor"]).good();
         for line in [
             format!("ok    coordinator  {stands}/: this coordinator stands by: {led} leads"),
             format!("ok    coordinator  {led}/ answers after "),

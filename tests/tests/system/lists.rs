@@ -1,10 +1,8 @@
 //! The lists of the coordinator's pages, a worker's page, and missing pages, by HTTP and in a real browser.
 
 use queens_tests::browser::{Browser, Viewport};
-use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::http::{self, Answer};
-use queens_tests::process::wait_until;
-use serde_json::{Value, json};
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
@@ -17,82 +15,6 @@ const OF_A_PERSON: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,*/
 
 fn page(site: &str, path: &str) -> Answer {
     http::request(site, "GET", path, &[OF_A_PERSON], "")
-}
-
-/// Returns the names in a list of workers.
-fn names(list: &Value) -> Vec<&str> {
-    let workers = list["workers"].as_array().expect("a list");
-    workers.iter().map(|worker| worker["name"].as_str().expect("a name")).collect()
-}
-
-#[test]
-fn lists_are_searched_and_sorted_where_they_are_made() {
-    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
-    let site = coordinator.http();
-    let _workers = ["anna", "bert", "anna-2"].map(|name| coordinator.worker(name));
-    coordinator.wait_for_workers(3);
-    let workers = |query: &str| http::get(&site, &format!("/api/v1/workers?{query}")).json();
-    wait_until("all to be listed", || (workers("")["total"] == 3).then_some(()));
-    assert_eq!(names(&workers("search=AN")), ["anna", "anna-2"]);
-    assert_eq!(names(&workers("name=anna")), ["anna"]);
-    assert_eq!(names(&workers("sort=name&reverse=true")), ["bert", "anna-2", "anna"]);
-    let second = workers("search=an&limit=1&offset=1");
-    assert_eq!((names(&second), &second["total"]), (vec!["anna-2"], &json!(2)));
-    assert_eq!(http::post(&site, "/api/v1/workers/block", r#"{"name":"bert"}"#).status, 200);
-    wait_until("the block", || (names(&workers("state=blocked")) == ["bert"]).then_some(()));
-    assert_eq!(workers("state=lost")["total"], 0);
-
-    for n in [8, 9, LONG] {
-        _ = coordinator.submit(n);
-    }
-    let jobs = |query: &str| {
-        let list = http::get(&site, &format!("/api/v1/jobs?{query}")).json();
-        let jobs = list["jobs"].as_array().expect("a list").iter();
-        jobs.map(|job| job["job"].as_str().expect("a number").to_owned()).collect::<Vec<_>>()
-    };
-    wait_until("two to be done", || (jobs("state=done").len() == 2).then_some(()));
-    wait_until("one to run", || (jobs("state=running") == ["3"]).then_some(()));
-    assert_eq!(jobs(""), ["3", "2", "1"]);
-    assert_eq!(jobs("sort=n&reverse=true"), ["1", "2", "3"]);
-    assert_eq!(jobs("search=n%3D9"), ["2"]);
-    assert_eq!(jobs("sort=served&limit=1"), ["3"]);
-    let long = format!("search={}", "x".repeat(101));
-    for query in ["state=gone", "sort=colour", "reverse=2", "colour=red", &long] {
-        for list in ["jobs", "workers"] {
-            let answer = http::get(&site, &format!("/api/v1/{list}?{query}"));
-            assert_eq!(answer.status, 400, "{answer:?}");
-            assert!(answer.json()["error"].is_string());
-        }
-    }
-
-    // Events of this worker, and not those of workers whose name contains this one.
-    let events = http::get(&site, "/api/v1/events?worker=anna").json()["events"].to_string();
-    assert!(events.contains("anna joined") && !events.contains("anna-2 joined"), "{events}");
-}
-
-#[test]
-fn the_fleet_has_a_curve_that_goes_on_after_a_restart() {
-    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::with_http();
-    let site = coordinator.http();
-    let _workers = ["anna", "bert"].map(|name| coordinator.worker(name));
-    coordinator.wait_for_workers(2);
-    let curves = || http::get(&site, "/api/v1/history").json();
-    let none = json!({ "step_seconds": 1, "samples": [] });
-    assert_eq!(curves(), json!({ "search": none, "halves": none, "workers": none }));
-    _ = coordinator.submit(LONG);
-    let at = |curves: &Value, of: &str| -> Option<f64> {
-        curves[of]["samples"].as_array()?.last()?["mean"].as_f64()
-    };
-    wait_until("the curve", || {
-        let now = curves();
-        (at(&now, "search")? > 0.0 && (at(&now, "workers")? - 2.0).abs() < 0.2).then_some(())
-    });
-    assert_eq!(curves()["halves"], none);
-    let before = curves()["workers"]["samples"][0].clone();
-    let ports = coordinator.ports();
-    coordinator.stop();
-    let _coordinator = Coordinator::start_with_http_on(ports, &data_dir);
-    assert_eq!(curves()["workers"]["samples"][0], before);
 }
 
 #[test]
@@ -128,7 +50,7 @@ fn what_is_not_there_is_told_on_a_page_or_as_json() {
     assert!(http::get(&site, "/nowhere").json()["error"].is_string());
     // A blocked name has a page, even if no worker has the name now.
     assert_eq!(http::post(&site, "/api/v1/workers/block", r#"{"name":"a b/c"}"#).status, 200);
-    wait_until("the page", || (page(&site, "/workers/a%20b%2Fc").status == 200).then_some(()));
+    wait_for("the page", || page(&site, "/workers/a%20b%2Fc").status == 200);
 }
 
 /// Checks that no part of a page overflows in any width, and where its list is a table.

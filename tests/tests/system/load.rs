@@ -21,17 +21,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::pin::Pin;
-use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use queens_ledger::intervals::Intervals;
 use queens_solver::Span;
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::data_dir::records;
-use queens_tests::process::{is_full, processor_time, wait_until};
-use queens_tests::{TempDir, files, say};
+use queens_tests::files;
+use queens_tests::prelude::*;
+use std::process::Command;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Barrier, Semaphore};
@@ -124,7 +122,7 @@ fn what_is_acknowledged_under_load_is_on_disk() {
 
 #[track_caller]
 fn check(load: Load, full: bool) {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.args(["--http", "127.0.0.1:0"]);
@@ -133,7 +131,7 @@ fn check(load: Load, full: bool) {
     }
     let coordinator = Coordinator::start_command(command, &data_dir);
     let job = coordinator.submit(load.n);
-    wait_until("the plan", || (coordinator.status(&job)["state"] == "queued").then_some(()));
+    wait_for("the plan", || coordinator.status(&job)["state"] == "queued");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
     let played = runtime.block_on(play(load, &coordinator, &job));

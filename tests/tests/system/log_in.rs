@@ -1,21 +1,16 @@
 //! Log-in by the pages.
 
-use queens_tests::TempDir;
-use queens_tests::cluster::Scenario;
-use queens_tests::guarded::Behind;
-use queens_tests::http::{self, Answer};
-use queens_tests::process::{promised, run};
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 /// A coordinator that browsers can reach.
 struct Site {
     behind: Behind,
-    _scratch: TempDir,
 }
 
 impl Site {
     fn start() -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
-        Self { behind: Behind::start(&scratch.path().join("data"), &[]), _scratch: scratch }
+        Self { behind: Behind::new(&[]) }
     }
 
     fn token(&self, role: &str) -> String {
@@ -84,7 +79,7 @@ fn who_logs_in_may_do_what_the_token_allows_until_logging_out() {
 /// Returns method and path of all HTTP requests: those of the OpenAPI document, and the pages.
 fn requests() -> Vec<(String, String)> {
     let document = include_str!("../../../coordinator/src/http/openapi.json");
-    let document: serde_json::Value = serde_json::from_str(document).expect("JSON");
+    let document: Value = serde_json::from_str(document).expect("JSON");
     let described = document["paths"].as_object().expect("paths").iter().flat_map(|(path, methods)| {
         methods.as_object().into_iter().flatten().map(|(method, _)| (method.to_uppercase(), path.clone()))
     });
@@ -190,7 +185,7 @@ fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
     let refused = site.post("/api/v1/login", None, &format!("{{\"token\":\"{worker}\"}}"));
     assert_eq!(refused.status, 403, "{refused:?}");
     site.behind.manage(["revoke", "1"]);
-    queens_tests::process::wait_until("the end of the session", || {
+    wait_until("the end of the session", || {
         // A request under way then gets no answer.
         let address = site.behind.coordinator().http();
         let answer = http::try_request(&address, "GET", "/api/v1/jobs", &[("Cookie", &cookie)], "");
@@ -198,52 +193,6 @@ fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
     });
     let log = site.behind.coordinator().log();
     assert!(log.contains("not let in") && !log.contains(digits) && !log.contains(&cookie), "{log}");
-}
-
-#[test]
-fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
-    let site = Site::start();
-    let (viewer, operator) = (site.token("viewer"), site.token("operator"));
-    let [seen, decides] = [&viewer, &operator].map(|token| site.log_in(token));
-    assert_eq!(site.post("/api/v1/jobs", Some(&decides), "{\"n\":8}").status, 201);
-    assert_eq!(site.post("/api/v1/jobs/1/cancel", Some(&seen), "{}").status, 403);
-    assert_eq!(site.post("/api/v1/jobs/77/cancel", Some(&decides), "{}").status, 404);
-    assert_eq!(site.get("/api/v1/audit", Some(&seen)).status, 403);
-    let queens = |args: &[&str]| {
-        let mut command = site.behind.coordinator().queens_command(args);
-        command.env("QUEENS_TOKEN", &operator);
-        run(command)
-    };
-    assert!(queens(&["workers", "block", "someone"]).status.success());
-    assert!(!queens(&["pause", "99"]).status.success());
-    let expected = [
-        ("pause job 99", "refused: there is no job 99"),
-        ("block workers named 'someone'", "done"),
-        ("/api/v1/audit", "refused: this takes an operator"),
-        ("cancel job 77", "refused: there is no job 77"),
-        ("/api/v1/jobs/{job}/cancel", "refused: this takes an operator"),
-        ("submit n = 8 by search, priority 0", "done"),
-    ];
-    let recorded = queens_tests::process::wait_until("the records", || {
-        let all = queens(&["audit", "--output", "json"]).answer();
-        Some(all.as_array().expect("an array").clone()).filter(|all| all.len() == expected.len())
-    });
-    for (found, (what, outcome)) in recorded.iter().zip(expected) {
-        assert_eq!(found["what"], what, "{found}");
-        assert!(found["outcome"].as_str().is_some_and(|found| found.starts_with(outcome)), "{found}");
-        assert_eq!(found["peer"], "127.0.0.1");
-    }
-    let by = |at: usize| (recorded[at]["who"].as_str(), recorded[at]["role"].as_str());
-    assert_eq!(by(0), (Some("invitation 2"), Some("operator")));
-    assert_eq!(by(4), (Some("invitation 1"), Some("viewer")));
-    let told = site.get("/api/v1/audit", Some(&decides)).json();
-    assert_eq!(told["audit_entries"].as_array().map(Vec::len), Some(expected.len()));
-    assert_eq!(site.get("/audit", Some(&decides)).status, 200);
-    // Reading is not recorded, and a restart loses nothing.
-    let digits = operator.rsplit('_').next().expect("digits");
-    assert!(!queens(&["audit"]).stdout.contains(digits));
-    let log = site.behind.data_dir().join("access.sqlite3");
-    assert!(log.exists());
 }
 
 #[test]

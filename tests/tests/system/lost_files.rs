@@ -2,13 +2,10 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::Command;
 
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, coordinator_command, worker};
-use queens_tests::process::{clean, queens, run, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary};
+use queens_tests::cluster::worker;
+use queens_tests::prelude::*;
 
 fn remove(path: &Path) {
     fs::remove_file(path).expect("it is there");
@@ -38,14 +35,13 @@ enum Left {
 /// Loses a file while a job is counted. The coordinator must end without acknowledging anything more.
 #[track_caller]
 fn check(name: &str, lose: fn(&Path), word: &str, left: &Left) {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let (data_dir, log) = (scratch.path().join("data"), scratch.path().join("log"));
     let mut service = Service::start(coordinator_command("127.0.0.1:0", &data_dir), &log);
     let url = format!("http://{}", service.logged("listening address="));
     let _worker = worker(&url, "anna");
     let status = || run(queens(["status", "1", "--output", "json", "--coordinator", &url]));
-    let submitted = run(queens(["submit", "20", "--coordinator", &url]));
-    assert!(submitted.status.success(), "{submitted:?}");
+    _ = run(queens(["submit", "20", "--coordinator", &url])).good();
     let recorded = || status().answer()["recorded"].as_str().and_then(|text| text.parse::<u128>().ok());
     let before = wait_until("records", || recorded().filter(|recorded| *recorded > 0));
     lose(&data_dir.join(name));
@@ -85,39 +81,22 @@ fn a_coordinator_whose_log_is_lost_ends_and_says_so() {
     check("queens.db-shm", replace, "removed or replaced", &Left::All);
 }
 
-/// A count without a coordinator has the same store.
-#[test]
-fn a_count_whose_log_is_removed_ends_and_says_so() {
-    let dir = TempDir::new().expect("a temporary directory");
-    let log = dir.path().join("log");
-    let mut command = queens(["count", "20", "--output", "json", "--data-dir"]);
-    command.arg(dir.path().join("data"));
-    let mut count = Service::start(command, &log);
-    let file = dir.path().join("data/queens.db-wal");
-    wait_until("records", || fs::metadata(&file).is_ok_and(|file| file.len() > 100_000).then_some(()));
-    remove(&file);
-    assert_eq!(count.wait().code(), Some(1), "{}", count.log());
-    assert!(count.log().contains("'queens.db-wal' was removed or replaced"), "{}", count.log());
-}
-
 /// Revocations would be lost with the log of the invitations.
 #[test]
 fn no_invitation_changes_after_the_loss_of_their_log() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.arg("--require-tokens");
     let coordinator = Coordinator::start_command(command, &data_dir);
     let invite = || {
-        let mut invite = clean(Command::new(binary("queens-coordinator")));
+        let mut invite = program("queens-coordinator");
         invite.args(["invite", "--role", "viewer", "--data-dir"]).arg(&data_dir);
         run(invite)
     };
     assert!(invite().status.success());
     remove(&data_dir.join("access.sqlite3-wal"));
-    wait_until("word of it", || {
-        coordinator.log().contains("'access.sqlite3-wal' was removed or replaced").then_some(())
-    });
+    wait_for("word of it", || coordinator.log().contains("'access.sqlite3-wal' was removed or replaced"));
     let refused = invite();
     let said = "'access.sqlite3-wal' was truncated";
     assert!(!refused.status.success() && refused.stderr.contains(said), "{refused:?}");

@@ -8,8 +8,7 @@ use std::task::{Context, Poll};
 use queens_model::{JobId, JobState, JobStatus, Progress};
 use queens_proto::pb;
 use queens_solver::{BoardSize, Method};
-use queens_tests::TempDir;
-use queens_tests::process::{queens, run};
+use queens_tests::prelude::*;
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::body::Body;
@@ -80,7 +79,7 @@ fn a_certificate_without_an_end_is_not_written() {
             .add_service(Liar { n_subproblems })
             .serve_with_incoming(TcpListenerStream::new(listener)),
     );
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let file = dir.path().join("certificate");
     let file = file.to_str().expect("UTF-8");
     let url = format!("http://{address}");

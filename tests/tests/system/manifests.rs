@@ -12,11 +12,9 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
-use queens_tests::process::{Ended, clean, is_installed, run};
-use queens_tests::{binary, skipped};
+use queens_tests::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
 
@@ -146,9 +144,7 @@ fn what_belongs_together_fits() {
 
 /// Returns the environment variables that a program knows.
 fn known(program: &str) -> BTreeSet<String> {
-    let mut command = clean(Command::new(binary(program)));
-    command.arg("--help");
-    let help = run(command).stdout;
+    let help = run(clean(Command::new(binary(program))).arg("--help")).stdout;
     // The log level is in no list of options.
     variables(&help).chain(["QUEENS_LOG".to_owned()]).collect()
 }

@@ -2,19 +2,8 @@
 //!
 //! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, for minutes.
 
-use std::process::Command;
-
-use queens_proto::pb;
-use queens_proto::pb::worker_message::Message;
-use queens_proto::pb::workers_client::WorkersClient;
-use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Kernel, Method, published};
-use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, worker_command, worker_with};
-use queens_tests::data_dir::identity;
-use queens_tests::http;
-use queens_tests::process::{Running, clean, is_full, queens, run, wait_until};
-use queens_tests::{TempDir, binary, say};
-use serde_json::Value;
+use queens_solver::{BoardSize, Kernel, Method, published};
+use queens_tests::prelude::*;
 
 /// The most queens that both methods count in seconds, without optimisation and with the slowest kernel.
 const N: u8 = 14;
@@ -30,30 +19,6 @@ fn submit(coordinator: &Coordinator, n: u8, method: Method) -> String {
     // A recount needs a second worker, and there may be only one.
     let args = ["submit", &n.to_string(), "--method", method.name(), "--recount", "0", "--output", "json"];
     coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
-}
-
-#[test]
-fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
-    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
-    let jobs = Method::ALL.map(|method| (method, submit(&coordinator, N, method)));
-    let victim = coordinator.worker("victim");
-    // The second, so that the first is done before.
-    let (_, second) = &jobs[1];
-    wait_until("records of the second job", || (coordinator.status(second)["recorded"] != "0").then_some(()));
-    victim.kill();
-    let _worker = coordinator.worker("other");
-    for (method, job) in &jobs {
-        let done = coordinator.done(job);
-        assert_eq!(done["method"], method.name());
-        assert_eq!((&done["solutions"], &done["agrees"]), (&solutions(N).to_string().into(), &true.into()));
-        let listed = coordinator.queens(["jobs"]).stdout;
-        assert!(listed.contains(method.name()), "{listed}");
-    }
-    coordinator.stop();
-    let audits = audit(&data_dir).expect("consistent records");
-    let proved: Vec<_> = audits.iter().map(|audit| (audit.job.method, audit.total)).collect();
-    assert_eq!(proved, Method::ALL.map(|method| (method, solutions(N))));
-    assert!(audits.iter().all(|audit| audit.is_complete()), "{audits:?}");
 }
 
 /// A worker is killed when a third is recorded; another continues, and `check` proves the sum from the records.
@@ -87,75 +52,19 @@ fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
     let contributions = coordinator.queens(["contributions", &job]).stdout;
     assert!(["victim", "other"].iter().all(|name| contributions.contains(name)), "{contributions}");
     coordinator.stop();
-    let mut check = clean(Command::new(binary("queens-coordinator")));
+    let mut check = program("queens-coordinator");
     check.arg("check").arg(&data_dir);
     let proved = run(check);
     assert!(proved.status.success() && proved.stdout.contains(&solutions(n).to_string()), "{proved:?}");
     say(&format!("Q({n}) = {} by halves; a worker killed at {:.0} %", solutions(n), 100.0 * killed_at));
 }
 
-/// Opens a session of a worker's version that knows only the search.
-async fn old_worker(url: String) -> tonic::Streaming<pb::CoordinatorMessage> {
-    let hello = pb::Hello {
-        protocol: 2,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: 7,
-        name: "old".to_owned(),
-        build: "0".to_owned(),
-        kernel: "portable".to_owned(),
-        threads: 1,
-        work_per_second: 1e6,
-        ..pb::Hello::default()
-    };
-    let hello = pb::WorkerMessage { message: Some(Message::Hello(hello)) };
-    let open = tokio_stream::StreamExt::chain(tokio_stream::iter([hello]), tokio_stream::pending());
-    let mut client = WorkersClient::connect(url).await.expect("connected");
-    client.session(open).await.expect("a session").into_inner()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
-    let Scenario { scratch, coordinator, .. } = Scenario::start();
-    let halves = submit(&coordinator, 10, Method::Halves);
-    let mut session = old_worker(coordinator.url()).await;
-    coordinator.wait_for_workers(1);
-    let status = wait_until("the reason", || {
-        let status = coordinator.status(&halves);
-        status["waits_for"]
-            .as_str()
-            .is_some_and(|what| what.contains("can count by halves"))
-            .then_some(status)
-    });
-    assert_eq!(status["state"], "queued", "{status}");
-    let shown = coordinator.queens(["status", &halves]).stdout;
-    assert!(shown.contains("waits for     a worker that can count by halves"), "{shown}");
-    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
-    assert_eq!(workers[0]["methods"], serde_json::json!(["search"]));
-    // The next job, by the search, is leased at once.
-    let search = submit(&coordinator, 10, Method::Search);
-    let lease = loop {
-        match session.message().await.expect("a session").and_then(|message| message.message) {
-            // What it waits for.
-            Some(pb::coordinator_message::Message::Notice(_)) => {}
-            Some(pb::coordinator_message::Message::Lease(lease)) => break lease,
-            other => panic!("{other:?}"),
-        }
-    };
-    let identity = identity(&scratch.path().join("data"), &search).expect("it is there");
-    assert_eq!((lease.job, lease.method), (identity, pb::Method::Search.into()));
-    let _able = coordinator.worker("able");
-    _ = coordinator.done(&halves);
-    assert_eq!(coordinator.status(&halves)["solutions"], solutions(10).to_string().as_str());
-}
-
 #[test]
 fn a_directory_keeps_its_method() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let dir = scratch.path().join("data");
     let count = |method: &[&str]| {
-        let mut command = queens(["count", "11", "--output", "json", "--data-dir"]);
-        command.arg(&dir).args(method);
-        run(command)
+        run(queens(["count", "11", "--output", "json", "--data-dir"]).arg(&dir).args(method))
     };
     let answer: Value = count(&["--method", "halves"]).answer();
     assert_eq!((&answer["method"], &answer["agrees"]), (&"halves".into(), &true.into()));

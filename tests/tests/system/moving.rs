@@ -11,15 +11,7 @@ use std::{fs, thread};
 
 use queens_solver::Kernel;
 use queens_tests::cleanup::Undo;
-use queens_tests::cluster::{Coordinator, SLOWLY, coordinator_command, solutions, worker_command};
-use queens_tests::data_dir::records;
-use queens_tests::guarded::certs;
-use queens_tests::process::{
-    clean, is_full, is_installed, promised, queens, queens_coordinator, run, wait_at_most, wait_until,
-};
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, binary, say, skipped, skipped_without_root};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 /// A board that takes one thread of a fast kernel some seconds.
 const BOARD: u8 = 16;
@@ -40,7 +32,7 @@ struct User {
 
 impl User {
     fn new() -> Self {
-        Self { scratch: TempDir::new().expect("a temporary directory") }
+        Self { scratch: TempDir::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -53,7 +45,7 @@ impl User {
     }
 
     fn status(&self, name: &str) -> Option<Value> {
-        let mut command = clean(Command::new(binary("queens-worker")));
+        let mut command = program("queens-worker");
         command.args(["status", "--name", name, "--output", "json"]).env("XDG_RUNTIME_DIR", self.path("run"));
         let ended = run(command);
         ended.status.success().then(|| ended.answer())
@@ -104,7 +96,7 @@ fn sleep_and_go_on(others_count: bool) {
         user.start(command, name)
     };
     let mut laptop = worker("laptop", "25");
-    wait_until("a record", || (n_recorded(&coordinator, &job) > 0).then_some(()));
+    wait_for("a record", || n_recorded(&coordinator, &job) > 0);
     laptop.signal("STOP");
     let other = others_count.then(|| worker("other", "5"));
     // What it reported last may still be on the way.
@@ -217,14 +209,13 @@ fn a_worker_goes_on_in_another_network() {
         let command = queens([args, &["--coordinator", &url, "--output", "json"]].concat());
         run(networks.within(0, &command)).answer()
     };
-    let submitted = run(networks.within(0, &queens(["submit", &BOARD.to_string(), "--coordinator", &url])));
-    assert!(submitted.status.success(), "{submitted:?}");
+    _ = run(networks.within(0, &queens(["submit", &BOARD.to_string(), "--coordinator", &url]))).good();
     let n_recorded = || number(&ask(&["status", "1"])["recorded"]);
     networks.has_address("10.77.1.1", true);
     let mut command = worker_command(&url, "laptop", Kernel::Portable);
     command.args(SLOWLY);
     let mut laptop = user.start(networks.within(1, &command), "laptop");
-    wait_until("a record", || (n_recorded() > 0).then_some(()));
+    wait_for("a record", || n_recorded() > 0);
     let addresses = ["10.77.1.1", "10.77.2.1", "10.77.1.1", "10.77.3.1"];
     for (step, (old, new)) in addresses.iter().zip(&addresses[1..]).enumerate() {
         let is_asleep = step == 2;
@@ -249,7 +240,7 @@ fn a_worker_goes_on_in_another_network() {
         let log = laptop.log();
         assert!(!is_asleep || log.contains("this program did not run for"), "{took:?}: {log}");
         let before = n_recorded();
-        wait_until("more records", || (n_recorded() > before).then_some(()));
+        wait_for("more records", || n_recorded() > before);
     }
     let fast = worker_command(&url, "fast", Kernel::best());
     let fast = user.start(networks.within(0, &fast), "fast");
@@ -280,8 +271,8 @@ impl Site {
 
     fn manage(&self, args: &[&str]) -> String {
         let data_dir = self.user.path("data");
-        let ended = queens_coordinator(&[args, &["--data-dir", data_dir.to_str().expect("UTF-8")]].concat());
-        assert!(ended.status.success(), "{ended:?}");
+        let ended =
+            queens_coordinator(&[args, &["--data-dir", data_dir.to_str().expect("UTF-8")]].concat()).good();
         ended.stdout
     }
 }
@@ -295,24 +286,23 @@ fn a_coordinator_that_moved_is_found_by_the_link() {
     let opened = site.manage(&["campaign", "open"]);
     let line: Vec<&str> = opened.lines().last().expect("a line").split_whitespace().collect();
     let invited = site.manage(&["invite", "--role", "operator"]);
-    let token =
-        invited.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token");
+    let token = token_in(&invited);
     let authority = site.user.path("data.keys/ca.pem");
     let ask = |port: &Port, args: &[&str]| {
         let url = format!("https://{}", port.address());
         let mut command = queens([args, &["--coordinator", &url, "--output", "json", "--ca"]].concat());
-        command.arg(&authority).env("QUEENS_TOKEN", token);
+        command.arg(&authority).env("QUEENS_TOKEN", &token);
         run(command)
     };
     assert!(ask(&old, &["submit", &BOARD.to_string()]).status.success());
     let home = site.user.path("home");
     fs::create_dir(&home).expect("created");
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(&line[1..]).args(["--name", "anna"]).env("HOME", &home).env_remove("XDG_CONFIG_HOME");
     command.env("QUEENS_THREADS", "1").env("QUEENS_LOG", "info,queens_worker=debug");
     let anna = site.user.start(command, "anna");
     let status = |port: &Port| ask(port, &["status", "1"]).answer();
-    wait_until("a record", || (number(&status(&old)["recorded"]) > 0).then_some(()));
+    wait_for("a record", || number(&status(&old)["recorded"]) > 0);
     let toml = home.join(".config/queens/worker.toml");
     let before = fs::read_to_string(&toml).expect("readable");
     assert!(before.contains(&format!("campaign = \"{}\"", line[2])), "{before}");
@@ -323,7 +313,7 @@ fn a_coordinator_that_moved_is_found_by_the_link() {
         // Somebody else's coordinator answers where the link leads. It does not have the key.
         let stranger = site.coordinator(&old, "other");
         let untrusted = "the campaign's site does not answer";
-        wait_until("a question", || anna.log().contains(untrusted).then_some(()));
+        wait_for("a question", || anna.log().contains(untrusted));
         assert!(anna.log().contains("it is not known to be the coordinator"), "{}", anna.log());
         assert!(!anna.log().contains("has moved"), "{}", anna.log());
         stranger.stop();

@@ -1,13 +1,9 @@
 //! All names of one invitation are one party: its holder lies with eight names, beside three honest invitations.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use queens_tests::cluster::solutions;
-use queens_tests::guarded::Behind;
 use queens_tests::liar::Liar;
-use queens_tests::process::{Ended, Running, clean, queens, run, wait_until};
-use queens_tests::{TempDir, binary};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 const N: u8 = 15;
 
@@ -21,10 +17,9 @@ struct Cluster {
 
 impl Cluster {
     fn queens(&self, args: &[&str]) -> Ended {
-        let mut command = queens(args);
-        command.args(["--coordinator", &self.behind.coordinator().url()]);
-        command.env("QUEENS_TOKEN", &self.operator);
-        run(command)
+        run(queens(args)
+            .args(["--coordinator", &self.behind.coordinator().url()])
+            .env("QUEENS_TOKEN", &self.operator))
     }
 
     fn status(&self) -> Value {
@@ -38,15 +33,13 @@ impl Cluster {
 
     /// Invites a person with this many names.
     fn invite(&self, n_names: usize) -> String {
-        let line = self.behind.manage(["invite", "--role", "worker", "--uses", &n_names.to_string()]).stdout;
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
+        token_in(&self.behind.manage(["invite", "--role", "worker", "--uses", &n_names.to_string()]).stdout)
     }
 }
 
 /// Starts a worker with a token at this address.
 fn worker(url: &str, token: &str, name: &str) -> Running {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", "portable"]);
     command.env("QUEENS_TOKEN", token);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -56,8 +49,7 @@ fn worker(url: &str, token: &str, name: &str) -> Running {
 /// When each name was a party of its own, this job got a wrong number, and anna, bert and carol were blocked.
 #[test]
 fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let behind = Behind::new(&[]);
     let operator = behind.token("operator");
     let cluster = Cluster { behind, operator };
     let url = cluster.behind.coordinator().url();
@@ -67,7 +59,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     let _lying: Vec<Running> = names.iter().map(|name| worker(&liar.url(), &token, name)).collect();
     let honest: Vec<(&str, String)> = HONEST.iter().map(|name| (*name, cluster.invite(1))).collect();
     let _honest: Vec<Running> = honest.iter().map(|(name, token)| worker(&url, token, name)).collect();
-    wait_until("eleven workers", || (cluster.workers().len() == 11).then_some(()));
+    wait_for("eleven workers", || cluster.workers().len() == 11);
 
     let n = N.to_string();
     let submitted =
@@ -90,10 +82,9 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
             assert!(verdict["lost_worker"].as_str().expect("a name").starts_with("mallory-"), "{verdict}");
         }
     }
-    let file = scratch.path().join("certificate");
+    let file = cluster.behind.data_dir().with_file_name("certificate");
     let file = file.to_str().expect("UTF-8");
-    let exported = cluster.queens(&["export", "1", file]);
-    assert!(exported.status.success(), "{exported:?}");
+    _ = cluster.queens(&["export", "1", file]).good();
     let checked = run(queens(["check", file, "--seconds", "0"]));
     assert!(checked.stdout.contains("confirmed by a second party (100 % of the work)"), "{checked:?}");
     assert!(checked.stdout.contains("no part is on the word of one party"), "{checked:?}");
@@ -103,8 +94,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     );
 
     // Unblocking any of the names unblocks the invitation.
-    let cleared = cluster.queens(&["workers", "unblock", "innocence"]);
-    assert!(cleared.status.success(), "{cleared:?}");
+    _ = cluster.queens(&["workers", "unblock", "innocence"]).good();
     let is_ready = |workers: &Vec<Value>| workers.iter().all(|worker| worker["state"] == "ready");
     wait_until("nobody is blocked", || Some(cluster.workers()).filter(is_ready));
 }
@@ -112,15 +102,13 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
 /// With a single invitation, the job waits, and says why.
 #[test]
 fn a_job_says_that_it_needs_a_second_invitation() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let behind = Behind::new(&[]);
     let operator = behind.token("operator");
     let cluster = Cluster { behind, operator };
     let url = cluster.behind.coordinator().url();
     let token = cluster.invite(2);
     let _workers = ["rack-1", "rack-2"].map(|name| worker(&url, &token, name));
-    let submitted = cluster.queens(&["submit", "12", "--recount", "100"]);
-    assert!(submitted.status.success(), "{submitted:?}");
+    _ = cluster.queens(&["submit", "12", "--recount", "100"]).good();
     // Until the workers have connected, it waits for them.
     let reason = "a second invitation is needed";
     let says_why = |status: &Value| status["waits_for"].as_str().is_some_and(|told| told.contains(reason));

@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use queens_tests::process::{Running, clean, wait_at_most};
-use queens_tests::{TempDir, binary, skipped_without_root};
+use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -220,7 +219,7 @@ fn follow(name: &str, page: &str) -> Result<(), String> {
     if commands.is_empty() {
         return Err("there is no command that is run".to_owned());
     }
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let [home, outputs] = ["home", "outputs"].map(|name| scratch.path().join(name));
     for dir in [&home, &outputs] {
         fs::create_dir(dir).expect("a directory");

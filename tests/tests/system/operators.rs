@@ -2,26 +2,16 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use queens_proto::pb::worker_message::Message;
-use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, coordinator_message};
-use queens_solver::DECOMPOSITION_VERSION;
 use queens_store::sqlite::{audit, audit_file};
-use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, fast_worker, solutions};
-use queens_tests::data_dir::tamper;
-use queens_tests::guarded::Behind;
-use queens_tests::http;
-use queens_tests::process::{Ended, Running, clean, run, wait_until};
-use queens_tests::{TempDir, binary};
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use queens_tests::prelude::*;
+use queens_tests::session::{begin, hello, said};
 
 fn scratch() -> TempDir {
-    TempDir::new().expect("a temporary directory")
+    TempDir::new()
 }
 
 fn number(value: &Value) -> u128 {
@@ -35,12 +25,12 @@ fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
 /// Waits until this many subproblems of a job are recorded.
 #[track_caller]
 fn wait_for_records(coordinator: &Coordinator, job: &str, n_recorded: u128) {
-    wait_until("records", || (recorded(coordinator, job) >= n_recorded).then_some(()));
+    wait_for("records", || recorded(coordinator, job) >= n_recorded);
 }
 
 #[track_caller]
 fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
-    wait_until(state, || (coordinator.status(job)["state"] == state).then_some(()));
+    wait_for(state, || coordinator.status(job)["state"] == state);
 }
 
 /// Starts a fast worker to count the rest of a job, and waits for its end.
@@ -83,7 +73,7 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     wait_for_records(&coordinator, &job, 20);
     check_says(&coordinator.queens(["pause", &job]), "job 1 is paused");
     check_says(&coordinator.queens(["pause", &job]), "job 1 is paused");
-    wait_until("chunks in hand to be reported", || (coordinator.status(&job)["workers"] == 0).then_some(()));
+    wait_for("chunks in hand to be reported", || coordinator.status(&job)["workers"] == 0);
     let before = coordinator.status(&job);
     assert!(before["fraction"].as_f64().expect("a number") < 1.0, "{before}");
     coordinator = coordinator.kill_and_restart();
@@ -108,45 +98,9 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     assert!(audit(&data_dir).expect("consistent records").iter().all(|job| job.is_complete()));
 }
 
-/// Workers move to the urgent job after one report interval, one chunk and this machine's overhead; otherwise their
-/// current job would keep them for minutes.
-#[test]
-fn workers_go_over_to_an_urgent_job_and_come_back() {
-    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
-    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
-    let slow = coordinator.submit(17);
-    wait_for_records(&coordinator, &slow, 20);
-    let answer = coordinator.queens(["submit", "16", "--priority", "5", "--output", "json"]).answer();
-    let urgent = answer["job"].as_str().expect("a job").to_owned();
-    wait_until("the workers to change", || {
-        let [slow, urgent] = [coordinator.status(&slow), coordinator.status(&urgent)];
-        (slow["workers"] == 0 && urgent["workers"] == 2).then_some(())
-    });
-    let n_recorded = recorded(&coordinator, &slow);
-    wait_for_records(&coordinator, &urgent, 20);
-    assert_eq!(recorded(&coordinator, &slow), n_recorded);
-    // The other way round, while both still need work.
-    check_says(&coordinator.queens(["priority", &slow, "6"]), "priority 6");
-    wait_for_records(&coordinator, &slow, n_recorded + 1);
-    let [first, second] = [coordinator.status(&slow), coordinator.status(&urgent)];
-    assert_eq!((&first["priority"], &second["priority"]), (&Value::from(6), &Value::from(5)));
-    assert_eq!(coordinator.queens(["cancel", &slow]).status.code(), Some(0));
-    check_done(&coordinator, &urgent, 16);
-    assert_eq!(coordinator.status(&urgent)["verified"], 0, "nothing is counted twice");
-    for (args, code, expected) in [
-        (&["priority", "1", "1001"][..], 2, "from -1000 to 1000"),
-        (&["submit", "9", "--priority", "high"], 2, "'high' is no priority"),
-        (&["priority", "99", "1"], 1, "there is no job 99"),
-        (&["pause", "99"], 1, "there is no job 99"),
-    ] {
-        let outcome = coordinator.queens(args);
-        assert!(outcome.complaint(code).contains(expected), "{outcome:?}");
-    }
-}
-
 /// Starts a worker that logs to a file.
 fn logging_worker(coordinator: &Coordinator, name: &str, log: &Path) -> Running {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1"]);
     command.args(["--kernel", "portable"]).args(SLOWLY).stderr(File::create(log).expect("a log file"));
     Running::start_redirected(&mut command)
@@ -160,18 +114,17 @@ fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
     let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 10);
     check_says(&coordinator.queens(["workers", "drain", "drained"]), "1 worker named 'drained': draining");
-    let outcome = drained.wait();
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    _ = drained.wait().good();
     let log = fs::read_to_string(&log).expect("a log");
     let told = "the coordinator says: the operator has drained this worker: it reports its counts and ends";
     assert!(log.contains(told) && log.contains("drained by the coordinator"), "{log}");
     assert_eq!(log.matches("WARN").count(), 1, "{log}");
-    wait_until("its goodbye", || worker(&coordinator, "drained").is_none().then_some(()));
+    wait_for("its goodbye", || worker(&coordinator, "drained").is_none());
     let status = coordinator.status(&job);
     assert_eq!((&status["state"], &status["workers"]), (&Value::from("queued"), &Value::from(0)), "{status}");
     // The next of the name is another worker.
     let _next = coordinator.worker("drained");
-    wait_until("the next to count", || counts(&coordinator, "drained").then_some(()));
+    wait_for("the next to count", || counts(&coordinator, "drained"));
     check_done(&coordinator, &job, 16);
     assert_eq!(coordinator.status(&job)["verified"], 0, "nothing is counted twice");
     let outcome = coordinator.queens(["workers", "drain", "nobody"]);
@@ -186,7 +139,7 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 10);
     check_says(&coordinator.queens(["workers", "block", "bad"]), "1 worker named 'bad': blocked");
-    wait_until("its chunk", || (coordinator.status(&job)["workers"] == 0).then_some(()));
+    wait_for("its chunk", || coordinator.status(&job)["workers"] == 0);
     coordinator = coordinator.kill_and_restart();
     let again =
         wait_until("it to come back", || worker(&coordinator, "bad").filter(|w| w["connected"] == true));
@@ -197,8 +150,8 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     wait_for_records(&coordinator, &job, n_recorded + 5);
     assert_eq!(worker(&coordinator, "bad").expect("is there")["recorded"], 0);
     blocked.kill();
-    wait_until("it to be given up", || {
-        (worker(&coordinator, "bad").expect("still listed")["connected"] == false).then_some(())
+    wait_for("it to be given up", || {
+        worker(&coordinator, "bad").expect("still listed")["connected"] == false
     });
     let table = wait_until("the block alone to be listed", || {
         let table = coordinator.queens(["workers"]).stdout;
@@ -207,11 +160,11 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     assert!(table.contains("good"), "{table}");
     other.kill();
     let _again = logging_worker(&coordinator, "bad", &log);
-    wait_until("its log", || {
-        fs::read_to_string(&log).expect("a log").contains("workers named 'bad' are blocked").then_some(())
+    wait_for("its log", || {
+        fs::read_to_string(&log).expect("a log").contains("workers named 'bad' are blocked")
     });
     check_says(&coordinator.queens(["workers", "unblock", "bad"]), "1 worker named 'bad': not blocked");
-    wait_until("it to count", || counts(&coordinator, "bad").then_some(()));
+    wait_for("it to count", || counts(&coordinator, "bad"));
     finish(&coordinator, &job, 16);
     for (what, done) in [("block", "blocked"), ("unblock", "not blocked")] {
         let outcome = coordinator.queens(["workers", what, "nobody"]);
@@ -223,27 +176,11 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
 
 /// Runs a worker with the real protocol and a kernel that always fails.
 async fn failing_worker(url: String, id: u64) {
-    let mut client = WorkersClient::connect(url).await.expect("connected");
-    let (sender, receiver) = mpsc::channel(64);
-    let send = |message| pb::WorkerMessage { message: Some(message) };
-    let hello = pb::Hello {
-        protocol: 2,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: id,
-        name: format!("broken {id}"),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
-        threads: 1,
-        work_per_second: 1e6,
-        held: None,
-        ..pb::Hello::default()
-    };
-    sender.send(send(Message::Hello(hello))).await.expect("open");
+    let (sender, mut answers) = begin(url, hello(id, &format!("broken {id}"))).await;
     let notice = pb::WorkerNotice { text: "the card cuda:0\nis hot".to_owned() };
-    sender.send(send(Message::Notice(notice))).await.expect("open");
+    sender.send(said(Message::Notice(notice))).await.expect("open");
     let sensors = pb::CardSensors { celsius: Some(46), watts: None, megahertz: Some(u32::MAX) };
-    sender.send(send(Message::Sensors(sensors))).await.expect("open");
-    let mut answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();
+    sender.send(said(Message::Sensors(sensors))).await.expect("open");
     let mut sequence = 0;
     loop {
         let answer = tokio::time::timeout(Duration::from_secs(2), answers.message()).await;
@@ -255,11 +192,11 @@ async fn failing_worker(url: String, id: u64) {
             let span = lease.spans[0].span;
             let (job, reason) = (lease.job, "the kernel\nhas panicked".to_owned());
             let failure = pb::Failure { job, lease: lease.lease, span, reason };
-            sender.send(send(Message::Failure(failure))).await.expect("open");
+            sender.send(said(Message::Failure(failure))).await.expect("open");
             finished.push(lease.lease);
         }
         let report = pb::Report { sequence, deltas: vec![], finished };
-        sender.send(send(Message::Report(report))).await.expect("open");
+        sender.send(said(Message::Report(report))).await.expect("open");
     }
 }
 
@@ -302,7 +239,7 @@ fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_anothe
 }
 
 fn maintain(args: &[&str], data_dir: &Path) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
+    let mut command = program("queens-coordinator");
     command.args(args).arg("--data-dir").arg(data_dir);
     // As containers have it.
     run(command)
@@ -343,35 +280,10 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     assert!(maintain(&["check"], &restored).complaint(1).contains("part 7"));
 }
 
-/// A later coordinator at the address may have another job with the same number.
-#[test]
-fn a_worker_that_outlives_its_coordinators_directory_spoils_no_other_job() {
-    let scratch = scratch();
-    let first = Coordinator::start(&scratch.path().join("first"));
-    let _worker = first.worker("only");
-    let job = first.submit(17);
-    wait_for_records(&first, &job, 5);
-    let second = {
-        // Its job 1 is of a smaller board, and planned before the worker connects.
-        let data_dir = scratch.path().join("second");
-        let second = Coordinator::start(&data_dir);
-        assert_eq!(second.submit(15), job);
-        wait_for_state(&second, &job, "queued");
-        second.stop();
-        first.kill_and_restart_on(&data_dir)
-    };
-    finish(&second, &job, 15);
-    let status = second.status(&job);
-    // On a busy machine, both workers may have counted a span.
-    assert_eq!(status["disputed"], 0, "{status}");
-}
-
 #[test]
 fn a_coordinator_listens_on_names_and_says_what_it_expects() {
     let scratch = scratch();
-    let listen = |address: &str| {
-        run(queens_tests::cluster::coordinator_command(address, &scratch.path().join("data")))
-    };
+    let listen = |address: &str| run(coordinator_command(address, &scratch.path().join("data")));
     assert!(listen("localhost").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("localhost:http").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("host.invalid:1").complaint(1).contains("failed to listen on host.invalid:1"));
@@ -388,9 +300,7 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
         }
     });
     let complaint = |args: &[&str], url: &str| {
-        let mut command = queens_tests::process::queens(args);
-        command.args(["--coordinator", url]);
-        let outcome = run(command);
+        let outcome = run(queens(args).args(["--coordinator", url]));
         assert!(outcome.complaint(1).contains(url), "{outcome:?}");
         outcome.complaint(1).to_owned()
     };
@@ -407,18 +317,6 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
 }
 
 #[test]
-fn what_a_coordinator_says_is_not_taken_for_the_answer_of_another_server() {
-    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
-    // A client's own errors for malformed answers, as names of workers.
-    for name in ["grpc-status header missing", "received message with invalid compression flag", "timed out"]
-    {
-        let outcome = coordinator.queens(["workers", "unblock", name]);
-        assert_eq!(outcome.complaint(1), format!("error: there is no worker named '{name}'"));
-    }
-    coordinator.stop();
-}
-
-#[test]
 fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let [first, second] = [coordinator.submit(32), coordinator.submit(31)];
@@ -429,15 +327,14 @@ fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
     let jobs = coordinator.queens(["jobs"]).stdout;
     assert!(jobs.contains("planning, 1 before it"), "{jobs}");
     check_says(&coordinator.queens(["cancel", &first]), "job 1 is cancelled, priority 0");
-    wait_until("its turn", || coordinator.status(&second)["plans_before"].is_null().then_some(()));
+    wait_for("its turn", || coordinator.status(&second)["plans_before"].is_null());
     check_says(&coordinator.queens(["cancel", &second]), "job 2 is cancelled, priority 0");
     coordinator.stop();
 }
 
 #[test]
 fn boards_of_a_range_are_submitted_one_by_one_until_one_is_refused() {
-    let scratch = scratch();
-    let behind = Behind::start(&scratch.path().join("data"), &["--max-submissions", "5"]);
+    let behind = Behind::new(&["--max-submissions", "5"]);
     let token = behind.token("operator");
     let queens = |args: &str| {
         let mut command = behind.coordinator().queens_command(args.split(' '));

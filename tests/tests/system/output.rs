@@ -3,15 +3,12 @@
 use std::process::Command;
 
 use queens_tests::help::commands;
-use queens_tests::process::{Ended, clean, is_installed, queens, run};
-use queens_tests::{TempDir, binary, skipped};
+use queens_tests::prelude::*;
 
 /// Runs `queens` with its stdout redirected by a shell.
 #[track_caller]
 fn redirected(args: &str, to: &str) -> Ended {
-    let mut command = clean(Command::new("sh"));
-    command.args(["-c", &format!("exec \"$0\" {args} {to}")]).arg(binary("queens"));
-    run(command)
+    run(clean(Command::new("sh")).args(["-c", &format!("exec \"$0\" {args} {to}")]).arg(binary("queens")))
 }
 
 const ANSWERS: [&str; 9] = [
@@ -42,7 +39,7 @@ fn an_answer_that_nobody_can_have_is_an_error() {
 
 #[test]
 fn an_answer_that_nobody_wants_is_none() {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let file = dir.path().join("board.svg");
     for args in ANSWERS {
         for to in [">/dev/null", "1<>/dev/null", "2>&- | true"] {
@@ -76,8 +73,7 @@ fn on_terminal(args: &str, variables: &[(&str, &str)]) -> String {
     let mut command = clean(Command::new("script"));
     command.args(["-qec", &format!("{} {args}", binary("queens").display()), "/dev/null"]);
     command.env_remove("NO_COLOR").env("TERM", "xterm-256color").envs(variables.iter().copied());
-    let outcome = run(command);
-    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let outcome = run(command).good();
     outcome.stdout
 }
 
@@ -134,6 +130,10 @@ fn help_and_boards_have_colours_on_terminals_alone() {
     let alone = run(queens([""; 0]));
     assert_eq!((alone.status.code(), alone.stdout.as_str()), (Some(2), ""), "{alone:?}");
     assert!(alone.stderr.contains("\nJobs ") && !alone.stderr.contains('\u{1b}'), "{alone:?}");
+    for command in ["count", "estimate"] {
+        let usage = format!("Usage: queens {command} ");
+        assert!(run(queens([command])).stderr.contains(&usage), "{command}");
+    }
     let names: Vec<&str> = alone.stderr.split_whitespace().collect();
     for command in commands(&run(queens(["--help"])).stdout) {
         assert!(names.contains(&command), "{command}: {alone:?}");

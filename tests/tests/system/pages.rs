@@ -1,10 +1,7 @@
 //! Properties of all pages in a real browser: accessible, small, and fast.
 
 use queens_tests::browser::{Browser, Viewport};
-use queens_tests::cluster::{Coordinator, Scenario};
-use queens_tests::process::{Running, is_full, wait_until};
-use queens_tests::{TempDir, http};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
@@ -71,9 +68,9 @@ impl Site {
         let address = coordinator.http();
         let worker = coordinator.worker("anna");
         let done = coordinator.submit(14);
-        wait_until("the first count", || {
+        wait_for("the first count", || {
             let job = http::get(&address, &format!("/api/v1/jobs/{done}")).json();
-            (job["state"] == "done" && job["fundamental"].is_string()).then_some(())
+            job["state"] == "done" && job["fundamental"].is_string()
         });
         _ = coordinator.submit(LONG);
         wait_until("a curve", || {

@@ -2,7 +2,7 @@
 
 use queens_solver::{BoardSize, Method, parts_in_counting_order, published};
 use queens_store::sqlite::audit;
-use queens_tests::cluster::Scenario;
+use queens_tests::prelude::*;
 
 /// Two jobs share a board; together they have all of its solutions, and neither counts as the whole.
 #[test]
@@ -26,7 +26,7 @@ fn two_parts_of_a_board_add_up_to_it() {
     assert_eq!(solutions.sum::<u128>(), published(n).expect("published").solutions);
     for (job, parts) in done.iter().zip([&first, &second]) {
         let found = (&job["part_range"], &job["agrees"], &job["published"], &job["fundamental"]);
-        let null = &serde_json::Value::Null;
+        let null = &Value::Null;
         assert_eq!(found, (&parts.as_str().into(), null, null, null));
         let shown = coordinator.queens(["status", job["job"].as_str().expect("text")]).stdout;
         assert!(shown.contains(&format!("parts {parts} of {n_parts}")), "{shown}");

@@ -9,12 +9,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Coordinator, SLOWLY, solutions, worker_command};
-use queens_tests::process::{Ended, clean, is_installed, run, wait_until};
-use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, skipped};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours, and one that takes some seconds.
 const LONG: u8 = 22;
@@ -27,7 +22,7 @@ struct Guest {
 
 impl Guest {
     fn new() -> Self {
-        Self { scratch: TempDir::new().expect("a temporary directory") }
+        Self { scratch: TempDir::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -50,7 +45,7 @@ impl Guest {
 
     /// Runs a command of `queens-worker` that talks to a worker.
     fn run(&self, args: &[&str]) -> Ended {
-        let mut command = self.with_sockets(clean(Command::new(binary("queens-worker"))));
+        let mut command = self.with_sockets(program("queens-worker"));
         command.args(args);
         run(command)
     }
@@ -91,7 +86,7 @@ fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
 }
 
 fn wait_for_log(worker: &Service, text: &str) {
-    wait_until(text, || worker.log().contains(text).then_some(()));
+    wait_for(text, || worker.log().contains(text));
 }
 
 #[test]
@@ -106,7 +101,7 @@ fn a_user_pauses_a_worker_and_lets_it_count_again() {
         (&Value::from(true), &Value::from([""; 0].to_vec()))
     );
     assert_eq!(status["coordinators"][0], format!("{}/", coordinator.url()));
-    wait_until("a record", || (recorded(&coordinator, &job) > 0).then_some(()));
+    wait_for("a record", || recorded(&coordinator, &job) > 0);
     assert_eq!(guest.told(&["pause"]), "anna: not counting: paused by you");
     wait_for_log(&worker, "paused; everything it counted is recorded");
     coordinator.wait_for_workers(0);
@@ -120,7 +115,7 @@ fn a_user_pauses_a_worker_and_lets_it_count_again() {
     let before = recorded(&coordinator, &job);
     guest.told(&["resume", "--name", "anna"]);
     guest.wait_for("anna", "counting");
-    wait_until("more records", || (recorded(&coordinator, &job) > before).then_some(()));
+    wait_for("more records", || recorded(&coordinator, &job) > before);
     assert_eq!(guest.told(&["stop"]), "anna: leaving");
     let mut worker = worker;
     assert!(worker.wait().success());
@@ -146,33 +141,6 @@ fn pauses_in_quick_turn_lose_no_count() {
     assert_eq!(status["solutions"], solutions(SHORT));
     let log = worker.log();
     assert!(!log.contains("reasons=") && !log.contains("drawing another"), "{log}");
-    worker.stop();
-}
-
-#[test]
-fn what_was_counted_before_a_pause_is_offered_until_it_is_recorded() {
-    let guest = Guest::new();
-    let coordinator = Coordinator::start(&guest.path("data"));
-    let proxy = Proxy::start(coordinator.address());
-    let job = coordinator.submit(LONG);
-    let worker = guest.worker(&proxy.url(), "anna", &SLOWLY);
-    wait_until("a record", || (recorded(&coordinator, &job) > 0).then_some(()));
-    let subproblems =
-        || guest.status("anna")["subproblems"].as_str().expect("a number").parse::<u128>().expect("one");
-    // Nothing is acknowledged from here on, and some more is counted.
-    proxy.swallow(true);
-    let before = subproblems();
-    wait_until("counts", || (subproblems() > before).then_some(()));
-    guest.told(&["pause"]);
-    assert!(!worker.log().contains("paused; everything"), "{}", worker.log());
-    assert!(recorded(&coordinator, &job) < subproblems());
-    proxy.swallow(false);
-    proxy.cut();
-    wait_for_log(&worker, "paused; everything it counted is recorded");
-    let n_counted = subproblems();
-    // The status may be a moment old.
-    let all = format!("the {n_counted} subproblems, all and none twice");
-    wait_until(&all, || (recorded(&coordinator, &job) == n_counted).then_some(()));
     worker.stop();
 }
 
@@ -240,58 +208,16 @@ fn several_workers_are_told_apart_and_a_killed_one_is_replaced() {
     assert_eq!(guest.sockets(), [""; 0]);
 }
 
-/// Returns a rule for TZ by which it is this time of day now.
-fn zone_in_which_it_is([hour, minute, second]: [i64; 3]) -> String {
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
-    let now = i64::try_from(now % 86_400).expect("fits");
-    // Times in TZ count westwards, and are below 24 hours.
-    let west = (now - (hour * 3600 + minute * 60 + second)).rem_euclid(86_400);
-    format!("<TST>{:02}:{:02}:{:02}", west / 3600, west / 60 % 60, west % 60)
-}
-
-#[test]
-fn a_worker_counts_in_its_hours() {
-    let guest = Guest::new();
-    let coordinator = Coordinator::start(&guest.path("data"));
-    _ = coordinator.submit(LONG);
-    let worker = |name: &str, time| {
-        let mut command = worker_command(&coordinator.url(), name, Kernel::Portable);
-        command.env("TZ", zone_in_which_it_is(time)).args(SLOWLY);
-        guest.worker_by(command, name, &["--schedule", "12:00-13:00"])
-    };
-    let closed = worker("closed", [3, 0, 0]);
-    let status = guest.wait_for("closed", "paused");
-    let reason = status["reasons"][0].as_str().expect("a reason");
-    assert!(
-        reason.starts_with("outside of its schedule, next at ") && reason.ends_with(" 12:00"),
-        "{status}"
-    );
-    assert!(status["next"].as_str().is_some_and(|next| next.contains("T12:00:00")), "{status}");
-    // Their user's wish does not outweigh the hours.
-    guest.told(&["resume", "--name", "closed"]);
-    assert_eq!(guest.status("closed")["state"], "paused");
-    let opens = worker("opens", [11, 59, 50]);
-    let open = worker("open", [12, 0, 10]);
-    for name in ["open", "opens"] {
-        guest.wait_for(name, "counting");
-    }
-    assert!(opens.log().contains("not counting: outside of its schedule"), "{}", opens.log());
-    assert!(!closed.log().contains(" connected "), "{}", closed.log());
-    [closed, opens, open].into_iter().for_each(Service::stop);
-}
-
 #[test]
 fn a_wrong_schedule_or_zone_is_said_at_the_start() {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--check-config", "--schedule", "Mon-Fri 19:00"]);
     let told = run(command).complaint(2).to_owned();
     let hint =
         "'Mon-Fri 19:00': '19:00' has no end; expected days and hours such as 'Mon-Fri 19:00-07:00, Sat-Sun'";
     assert!(told.contains(hint), "{told}");
-    let mut command = clean(Command::new(binary("queens-worker")));
-    command.args(["--check-config", "--schedule", "Mon-Fri"]).env("TZ", "No/Where");
     assert!(
-        run(command)
+        run(program("queens-worker").args(["--check-config", "--schedule", "Mon-Fri"]).env("TZ", "No/Where"))
             .complaint(1)
             .starts_with("error: the local time zone, which --schedule needs, is not known")
     );

@@ -4,12 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use queens_tests::guarded::Behind;
-use queens_tests::http::{self, Answer};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, clean, run, wait_until};
-use queens_tests::{TempDir, binary};
-use serde_json::{Value, json};
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 const NAMES: [&str; 6] = [
     "<script>alert('x')</script>",
@@ -53,9 +49,7 @@ impl Site {
     }
 
     fn token(&self, role: &str) -> String {
-        let line = self.manage(&["invite", "--role", role]);
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
+        token_in(&self.manage(&["invite", "--role", role]))
     }
 
     fn http(&self) -> String {
@@ -91,9 +85,7 @@ impl Site {
     }
 
     fn submit(&self, body: &Value) {
-        let token = format!("Bearer {}", self.operator);
-        let headers = [("Authorization", &*token), ("Content-Type", "application/json")];
-        let submitted = http::request(&self.http(), "POST", "/api/v1/jobs", &headers, &body.to_string());
+        let submitted = http::ask(&self.http(), &self.operator, "POST", "/api/v1/jobs", &body.to_string());
         assert_eq!(submitted.status, 201, "{submitted:?}");
     }
 
@@ -108,7 +100,7 @@ impl Site {
 
 fn command(home: &Path) -> Command {
     fs::create_dir_all(home).expect("created");
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.env("HOME", home).env("XDG_RUNTIME_DIR", home).env_remove("XDG_CONFIG_HOME");
     command
 }
@@ -145,7 +137,7 @@ fn a_database_tells_the_same() {
 }
 
 fn check_sums(store: &[&str]) {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let site = Site::start(&data_dir, store, &["--public"]);
     let (anna, bert) = (site.join("anna"), site.join("bert"));
@@ -196,7 +188,7 @@ fn check_sums(store: &[&str]) {
     for name in NAMES {
         site.join(name);
     }
-    wait_until("all of them", || (site.api("/people")["n_people"] == 2 + NAMES.len()).then_some(()));
+    wait_for("all of them", || site.api("/people")["n_people"] == 2 + NAMES.len());
     check_names(&site);
     // A revoked name is gone, and its counts are those of others.
     let number_of = |who: &str| {
@@ -206,7 +198,7 @@ fn check_sums(store: &[&str]) {
         line.split_whitespace().next().expect("a number").to_owned()
     };
     _ = site.manage(&["revoke", &number_of("anna")]);
-    wait_until("the end of the name", || (site.get("/people/anna").status == 404).then_some(()));
+    wait_for("the end of the name", || site.get("/people/anna").status == 404);
     let three = site.api("/public");
     assert_eq!(three["all"], two["all"]);
     assert_eq!(
@@ -266,7 +258,7 @@ fn check_names(site: &Site) {
 
 #[test]
 fn nothing_is_public_unless_the_operator_says_so() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let site = Site::start(&scratch.path().join("data"), &[], &[]);
     _ = site.join("anna");
     for path in ["/public", "/people", "/people/anna", "/people/anna/badge.svg", "/people/bert"] {
@@ -290,7 +282,7 @@ fn nothing_is_public_unless_the_operator_says_so() {
     let page = site.get(&format!("/join/{}", site.code));
     assert!(page.status == 200 && !page.body.contains("/people"), "{page:?}");
     let wrong = run({
-        let mut command = clean(Command::new(binary("queens-coordinator")));
+        let mut command = program("queens-coordinator");
         command.arg("--public").arg("--data-dir").arg(scratch.path().join("other"));
         command
     });

@@ -8,8 +8,7 @@ use std::path::Path;
 use queens_solver::boards::animation::{Frame, Frames};
 use queens_solver::boards::picture::Look;
 use queens_solver::boards::{Placement, Queen};
-use queens_tests::TempDir;
-use queens_tests::process::{Ended, queens, run};
+use queens_tests::prelude::*;
 use roxmltree::{Document, Node};
 
 type Colour = [u8; 3];
@@ -20,9 +19,7 @@ const INK: Colour = [0x1d, 0x1a, 0x18];
 
 /// Runs `queens` in a directory.
 fn in_dir(dir: &Path, args: &str) -> Ended {
-    let mut command = queens(args.split(' '));
-    command.current_dir(dir);
-    run(command)
+    run(queens(args.split(' ')).current_dir(dir))
 }
 
 #[track_caller]
@@ -95,7 +92,7 @@ fn columns(text: &str) -> Vec<u32> {
 
 #[test]
 fn a_png_shows_the_board() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     let file = temp.path().join("board.png");
     for n in [1, 4, 8, 25] {
         let solution = columns(&run(queens(["solve", &n.to_string()])).stdout);
@@ -136,7 +133,7 @@ fn an_svg_shows_the_board() {
 
 #[test]
 fn squares_have_names_in_the_colours_of_a_theme() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     for (theme, colours) in [
         ("wood", ["#f0dcb8", "#b5835a", "#1d1a18"]),
         ("light", ["#f7f9fb", "#b9cbdc", "#1b2a38"]),
@@ -200,7 +197,7 @@ fn a_caption_stands_below_and_is_no_markup() {
 fn text_is_written_unless_a_picture_is_asked_for() {
     let text = ". Q . .\n. . . Q\nQ . . .\n. . Q .\n";
     assert_eq!(run(queens(["render", "4"])).stdout, text);
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     draw(temp.path(), "render 4 -o board.txt");
     assert_eq!(fs::read_to_string(temp.path().join("board.txt")).expect("drawn"), text);
     assert_eq!(run(queens(["render", "4", "--all"])).stdout.split("\n\n").count(), 2);
@@ -210,7 +207,7 @@ fn text_is_written_unless_a_picture_is_asked_for() {
 
 #[test]
 fn a_contact_sheet_shows_all_solutions() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     for (args, n_boards, n_columns) in [("8 --all", 92, 10), ("8 --fundamental", 12, 4), ("4 --all", 2, 2)] {
         let n: u32 = args[..1].parse().expect("a digit");
         draw(temp.path(), &format!("render {args} -o sheet.svg --tile-size 12"));
@@ -281,7 +278,7 @@ fn check_gif(bytes: &[u8], n: u32, tile: u32, all: bool) {
 
 #[test]
 fn a_gif_shows_the_search() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     for (n, tile, all) in
         [(0, 20, true), (1, 20, false), (2, 33, false), (4, 48, true), (6, 25, false), (5, 16, true)]
     {
@@ -363,7 +360,7 @@ fn a_moving_svg_shows_the_search() {
 
 #[test]
 fn the_plot_is_drawn_beside_the_table() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     let outcome = in_dir(temp.path(), "table 4-8 --method bitmask,kernel --plot plot.svg");
     assert_eq!((outcome.status.code(), outcome.stdout.lines().count()), (Some(0), 6), "{outcome:?}");
     let svg = fs::read_to_string(temp.path().join("plot.svg")).expect("drawn");
@@ -391,7 +388,7 @@ fn names(dir: &Path) -> Vec<String> {
 
 #[test]
 fn what_can_not_be_written_is_named_and_nothing_stays_behind() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     fs::write(temp.path().join("old.png"), "precious").expect("writable");
     fs::create_dir(temp.path().join("dir.svg")).expect("writable");
     for (args, what) in [
@@ -415,7 +412,7 @@ fn what_can_not_be_written_is_named_and_nothing_stays_behind() {
 
 #[test]
 fn a_file_that_would_be_large_is_written_only_if_that_is_meant() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     let outcome = in_dir(temp.path(), "animate 20 -o large.gif --tile-size 200");
     let complaint = outcome.complaint(2);
     let megabytes =
@@ -429,7 +426,7 @@ fn a_file_that_would_be_large_is_written_only_if_that_is_meant() {
 
 #[test]
 fn files_are_replaced_whole_and_keep_their_permissions_and_links() {
-    let temp = TempDir::new().expect("a temporary directory");
+    let temp = TempDir::new();
     draw(temp.path(), "render 4 -o new.svg");
     let mode = |name: &str| fs::metadata(temp.path().join(name)).expect("there").mode() & 0o777;
     File::create(temp.path().join("usual")).expect("writable");

@@ -8,17 +8,14 @@ mod steps;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use queens_ledger::store::StoreError;
 use queens_store::postgres::{Contact, LeaderCandidate, PostgresStore, Server};
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{queens_coordinator, wait_until};
+use queens_tests::prelude::*;
+use std::process::Command;
 
 use self::steps::{any_steps, assert_same_records, play};
 
@@ -57,7 +54,7 @@ fn a_killed_server_leaves_no_shared_memory_behind() {
     assert_eq!(kind.as_deref(), Ok("mmap"), "in its directory, and not in /dev/shm");
     postgres.kill();
     // It is removed, and goes with the last of the processes that use it.
-    wait_until("the segment's end", || (!is_there()).then_some(()));
+    wait_for("the segment's end", || !is_there());
 }
 
 /// Returns a write with a recognisable name.
@@ -181,7 +178,7 @@ fn checked(place: &str) -> String {
 fn counts_whatever_is_killed_and_moves() {
     let Some(mut postgres) = Postgres::start("") else { return };
     let address = postgres.database("counts");
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let data_dir = dir.path().join("data");
     let start = |listen: &str| Coordinator::start_command(with_store(listen, &data_dir, &address), &data_dir);
     let mut coordinator = start("127.0.0.1:0");
@@ -200,11 +197,8 @@ fn counts_whatever_is_killed_and_moves() {
     assert!(coordinator.log().contains("waiting to lead"), "{}", coordinator.log());
     wait_until("more records", || records(&postgres).ok().filter(|n| *n > before));
     postgres.kill();
-    wait_until("a complaint", || {
-        coordinator
-            .log()
-            .contains("nothing is acknowledged until the store can be written again")
-            .then_some(())
+    wait_for("a complaint", || {
+        coordinator.log().contains("nothing is acknowledged until the store can be written again")
     });
     postgres.run();
     let waited = coordinator.queens(["watch", &job]);
@@ -239,15 +233,13 @@ fn waits_for_a_server_and_says_so() {
     let Some(mut postgres) = Postgres::start("") else { return };
     let address = postgres.database("late");
     postgres.kill();
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let data_dir = dir.path().join("data");
     let log = data_dir.with_extension("log");
     thread::scope(|scope| {
         let started = scope
             .spawn(|| Coordinator::start_command(with_store("127.0.0.1:0", &data_dir, &address), &data_dir));
-        wait_until("word of it", || {
-            fs::read_to_string(&log).is_ok_and(|log| log.contains("waiting to lead")).then_some(())
-        });
+        wait_for("word of it", || fs::read_to_string(&log).is_ok_and(|log| log.contains("waiting to lead")));
         postgres.run();
         let coordinator = started.join().expect("starts");
         assert!(coordinator.queens(["jobs"]).stdout.contains("no jobs"));

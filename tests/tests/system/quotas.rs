@@ -6,13 +6,10 @@ use std::time::{Duration, Instant};
 
 use queens_auth::{Credentials, Token, Trust};
 use queens_proto::client::{Route, endpoint};
-use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_solver::DECOMPOSITION_VERSION;
-use queens_tests::cluster::Coordinator;
-use queens_tests::guarded::Behind;
-use queens_tests::process::{run, wait_until};
-use queens_tests::{TempDir, http, say};
+use queens_proto::pb::{self, worker_message::Message};
+use queens_tests::prelude::*;
+use queens_tests::session::{hello, said};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -23,17 +20,15 @@ struct Site {
     behind: Behind,
     /// A viewer's token.
     viewer: String,
-    _scratch: TempDir,
 }
 
 impl Site {
     fn start() -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
         // Fewer requests than places for event streams; otherwise the first stream would lose its place.
         let most = ["--max-submissions", "30", "--max-requests", "40"];
-        let behind = Behind::start(&scratch.path().join("data"), &most);
+        let behind = Behind::new(&most);
         let viewer = behind.token("viewer");
-        Self { behind, viewer, _scratch: scratch }
+        Self { behind, viewer }
     }
 
     fn coordinator(&self) -> &Coordinator {
@@ -45,9 +40,7 @@ impl Site {
     }
 
     fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> http::Answer {
-        let bearer = format!("Bearer {token}");
-        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        http::request(&self.coordinator().http(), method, path, &headers, body)
+        http::ask(&self.coordinator().http(), token, method, path, body)
     }
 
     /// Opens an event stream; returns the connection, and the beginning of the answer.
@@ -96,9 +89,7 @@ fn one_person_has_so_many_requests_at_a_time() {
     assert!(answer.json()["error"].to_string().contains("requests of yours"), "{answer:?}");
     assert_eq!(site.ask(&other, "GET", "/api/v1/jobs", "").status, 200);
     drop(open);
-    wait_until("its portion is given back", || {
-        (site.ask(&greedy, "GET", "/api/v1/jobs", "").status == 200).then_some(())
-    });
+    wait_for("its portion is given back", || site.ask(&greedy, "GET", "/api/v1/jobs", "").status == 200);
 }
 
 #[test]
@@ -157,29 +148,13 @@ fn one_person_has_so_many_sessions() {
     });
 }
 
-/// Returns a worker's first message.
-fn hello(number: u64, name: &str) -> pb::WorkerMessage {
-    let hello = pb::Hello {
-        protocol: 2,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: number,
-        name: name.to_owned(),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
-        threads: 1,
-        work_per_second: 1e9,
-        ..pb::Hello::default()
-    };
-    pb::WorkerMessage { message: Some(pb::worker_message::Message::Hello(hello)) }
-}
-
 /// A session that has begun, with the sender of its worker.
 type Session = (mpsc::Sender<pb::WorkerMessage>, Streaming<pb::CoordinatorMessage>);
 
 async fn begin(route: &Route, number: u64, name: &str) -> Result<Session, Status> {
     let mut client = WorkersClient::new(route.open().await.expect("connected"));
     let (sender, messages) = mpsc::channel(16);
-    sender.send(hello(number, name)).await.expect("there is room");
+    sender.send(said(Message::Hello(hello(number, name)))).await.expect("there is room");
     let session = client.session(ReceiverStream::new(messages)).await?;
     Ok((sender, session.into_inner()))
 }
@@ -213,9 +188,7 @@ fn who_is_revoked_is_put_out_though_answers_are_not_read() {
     let token = site.token("worker");
     // The coordinator sends it leases.
     assert_eq!(site.ask(&site.token("operator"), "POST", "/api/v1/jobs", "{\"n\":14}").status, 201);
-    wait_until("the plan", || {
-        (site.ask(&site.viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued").then_some(())
-    });
+    wait_for("the plan", || site.ask(&site.viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued");
     let address = endpoint(&site.coordinator().url()).expect("a URL");
     // Nobody reads the answers.
     let credentials = credentials(&token);
@@ -226,15 +199,14 @@ fn who_is_revoked_is_put_out_though_answers_are_not_read() {
     };
     let runtime = Runtime::new().expect("a runtime");
     let session = runtime.block_on(begin(&route, 1, "fool")).expect("a session");
-    wait_until("the worker", || is_connected().then_some(()));
+    wait_for("the worker", &is_connected);
     let number = token.parse::<Token>().expect("a token").invitation().to_string();
     site.behind.manage(["revoke", &number]);
     // It is never silent for so long that it would be given up.
-    wait_until("the end of its session", || {
+    wait_for("the end of its session", || {
         let report = pb::Report { sequence: 1, ..pb::Report::default() };
-        let message = pb::worker_message::Message::Report(report);
-        _ = session.0.try_send(pb::WorkerMessage { message: Some(message) });
-        (!is_connected()).then_some(())
+        _ = session.0.try_send(said(Message::Report(report)));
+        !is_connected()
     });
     drop(session);
 }
@@ -259,7 +231,7 @@ fn what_has_more_parts_than_anybody_sends_is_refused() {
     let report = |n_deltas| {
         let report =
             pb::Report { sequence: 1, deltas: vec![pb::Delta::default(); n_deltas], ..pb::Report::default() };
-        pb::WorkerMessage { message: Some(pb::worker_message::Message::Report(report)) }
+        said(Message::Report(report))
     };
     Runtime::new().expect("a runtime").block_on(async {
         // Decoded, and invalid.

@@ -9,9 +9,7 @@ use std::{env, fs};
 
 use queens_model::date;
 use queens_solver::{BoardSize, published};
-use queens_tests::process::{clean, is_full, is_installed, queens, run};
-use queens_tests::skipped;
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../records");
 

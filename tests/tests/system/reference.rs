@@ -6,12 +6,8 @@ use std::process::Command;
 use std::{env, fs};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Coordinator, worker_command};
 use queens_tests::help::commands;
-use queens_tests::process::{clean, run};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, http};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -32,10 +28,7 @@ fn check(name: &str, made: &str) {
 
 /// Returns the help of a program or of one of its commands, without defaults of this machine.
 fn help(program: &str, commands: &[&str]) -> String {
-    let mut command = clean(Command::new(binary(program)));
-    command.args(commands).arg("--help");
-    let said = run(command);
-    assert!(said.status.success(), "{said:?}");
+    let said = run(clean(Command::new(binary(program))).args(commands).arg("--help")).good();
     let mut lines = String::new();
     let mut is_of_processors = false;
     for line in said.stdout.lines() {
@@ -167,7 +160,7 @@ fn metrics(told: &str) -> String {
 
 #[test]
 fn metrics_are_those_that_are_served() {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let coordinator = Coordinator::start_with_http(&dir.path().join("jobs"));
     let mut command = worker_command(&coordinator.url(), "rack1", Kernel::Portable);
     command.args(["--http", "127.0.0.1:0"]);

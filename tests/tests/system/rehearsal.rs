@@ -9,11 +9,9 @@ use std::time::Instant;
 use std::{env, fs};
 
 use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::cluster::{Coordinator, fast_worker, worker, worker_with};
+use queens_tests::cluster::worker;
 use queens_tests::liar::Liar;
-use queens_tests::process::{Running, clean, queens, run, wait_until};
-use queens_tests::{TempDir, binary, say};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 /// Of a hundred spans, the liar falsifies about this many.
 const LIES: u64 = 1;
@@ -96,7 +94,7 @@ fn scale() -> (u8, Kernel) {
 #[test]
 fn a_number_survives_a_liar_and_comes_with_a_proof() {
     let (n, kernel) = scale();
-    let here = TempDir::new().expect("a temporary directory");
+    let here = TempDir::new();
     let data_dir = here.path().join("data");
     let coordinator = Coordinator::start(&data_dir);
     let url = coordinator.url();
@@ -181,10 +179,10 @@ fn check_the_liar(rehearsal: &Rehearsal, liar: &Liar) {
 fn check_the_proof(rehearsal: Rehearsal, n: u8, expected: u128) {
     let name = format!("q{n}.certificate");
     rehearsal.show(&format!("export 1 {name}"));
-    let mut command = clean(Command::new(binary("queens-coordinator")));
+    let mut command = program("queens-coordinator");
     command.args(["key", "--data-dir", "data"]).current_dir(rehearsal.here.path());
     let key = show("queens-coordinator key --data-dir data", command);
-    let elsewhere = TempDir::new().expect("a temporary directory");
+    let elsewhere = TempDir::new();
     fs::copy(rehearsal.here.path().join(&name), elsewhere.path().join(&name)).expect("copied");
     rehearsal.tell("the coordinator ends, and somebody else has the certificate in an empty directory");
     rehearsal.coordinator.stop();

@@ -3,11 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::Coordinator;
-use queens_tests::data_dir::tamper;
-use queens_tests::guarded::Behind;
-use queens_tests::process::{Ended, queens_coordinator, run};
+use queens_tests::prelude::*;
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
@@ -19,15 +15,13 @@ fn restore(args: &[&str]) -> Ended {
 
 #[test]
 fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let path = |name: &str| scratch.path().join(name);
     let (data_dir, copy) = (path("data"), path("copy"));
     let behind = Behind::start(&data_dir, &[]);
     let (token, kept_out) = (behind.token("viewer"), behind.token("operator"));
     let asks = |coordinator: &Coordinator, token: &str| {
-        let mut command = coordinator.queens_command(["jobs"]);
-        command.env("QUEENS_TOKEN", token);
-        run(command).status.success()
+        run(coordinator.queens_command(["jobs"]).env("QUEENS_TOKEN", token)).status.success()
     };
     assert!(asks(behind.coordinator(), &token) && asks(behind.coordinator(), &kept_out));
     let copied = Command::new("cp").arg("-a").args([&data_dir, &copy]).status().expect("there is cp");
@@ -35,8 +29,7 @@ fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
     drop(behind);
     for (name, args, is_let_in) in [("ended", &[][..], false), ("kept", &["--keep-invitations"][..], true)] {
         let dir = path(name);
-        let restored = restore(&[&[text(&copy), "--data-dir", text(&dir)], args].concat());
-        assert!(restored.status.success(), "{restored:?}");
+        let restored = restore(&[&[text(&copy), "--data-dir", text(&dir)], args].concat()).good();
         let is_told = restored.stderr.contains("2 invitations are revoked");
         assert_eq!(is_told, !is_let_in, "{}", restored.stderr);
         let key = |dir: &Path| queens_coordinator(&["key", "--data-dir", text(dir)]).stdout;
@@ -51,13 +44,12 @@ fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
 
 #[test]
 fn nothing_is_restored_that_is_not_proved() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let path = |name: &str| scratch.path().join(name);
     let (data_dir, backup) = (path("data"), path("backup.db"));
     let coordinator = Coordinator::start(&data_dir);
     _ = coordinator.submit(8);
-    let made = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]);
-    assert!(made.status.success(), "{made:?}");
+    _ = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]).good();
     // A restore does not write to a directory in use.
     let in_use = restore(&[text(&backup), "--data-dir", text(&data_dir)]);
     assert!(in_use.complaint(1).contains("is there already"), "{}", in_use.stderr);

@@ -3,12 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::http::{self, Answer};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Ended, clean, run, wait_until};
-use queens_tests::{TempDir, binary};
-use serde_json::Value;
+use queens_tests::http::Answer;
+use queens_tests::prelude::*;
 
 /// A coordinator that requires invitations.
 struct Site {
@@ -35,9 +31,7 @@ impl Site {
     }
 
     fn invite(&self, role: &str) -> String {
-        let line = self.manage(&["invite", "--role", role]).stdout;
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
+        token_in(&self.manage(&["invite", "--role", role]).stdout)
     }
 
     fn get(&self, path: &str, header: (&str, &str)) -> Answer {
@@ -56,19 +50,12 @@ impl Site {
 }
 
 fn manage(place: &[String], args: &[&str]) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args).args(place);
-    let ended = run(command);
-    assert!(ended.status.success(), "{ended:?}");
-    ended
+    run(program("queens-coordinator").args(args).args(place)).good()
 }
 
 /// Runs a program of PostgreSQL on a database.
 fn postgres_program(program: &str, address: &str, args: &[&str]) {
-    let mut command = clean(Command::new(program));
-    command.args(args).args(["--dbname", address]);
-    let ended = run(command);
-    assert!(ended.status.success(), "{ended:?}");
+    _ = run(clean(Command::new(program)).args(args).args(["--dbname", address])).good();
 }
 
 /// The tables of invitations are restored under a running coordinator, and a number is assigned again.
@@ -76,7 +63,7 @@ fn postgres_program(program: &str, address: &str, args: &[&str]) {
 fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     let Some(postgres) = Postgres::start("") else { return };
     let address = postgres.database("back");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let site = Site::start(&scratch.path().join("data"), Some(&address));
     let first = site.invite("operator");
     assert_eq!(site.me(&first).json()["role"], "operator");
@@ -100,7 +87,7 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     );
     let second = site.invite("operator");
     assert!(viewer.starts_with("queens_2_") && second.starts_with("queens_2_"), "the number is given again");
-    wait_until("the new operator", || (site.me(&second).json()["role"] == "operator").then_some(()));
+    wait_for("the new operator", || site.me(&second).json()["role"] == "operator");
 
     let refused = site.get("/api/v1/me", ("Cookie", cookie));
     assert_eq!(refused.status, 401, "{refused:?}");
@@ -127,7 +114,7 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
 /// A copy of a directory has old invitations: revoked ones are valid again, until one command revokes all.
 #[test]
 fn all_invitations_of_a_copy_are_ended_by_one_command() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let (data_dir, copy) = (scratch.path().join("data"), scratch.path().join("copy"));
     let site = Site::start(&data_dir, None);
     let [operator, viewer] = ["operator", "viewer"].map(|role| site.invite(role));
@@ -138,7 +125,7 @@ fn all_invitations_of_a_copy_are_ended_by_one_command() {
     let site = Site::start(&data_dir, None);
     site.manage(&["revoke", "1"]);
     let later = site.invite("operator");
-    wait_until("the end of the operator", || (site.me(&operator).status == 401).then_some(()));
+    wait_for("the end of the operator", || site.me(&operator).status == 401);
     drop(site);
 
     let site = Site::start(&copy, None);
@@ -147,7 +134,7 @@ fn all_invitations_of_a_copy_are_ended_by_one_command() {
     let expected = "invitation 1 of an operator is revoked\ninvitation 2 of a viewer is revoked\n";
     assert_eq!(ended.stdout, expected, "{ended:?}");
     assert!(ended.stderr.contains("invitations made after it are not in it"), "{ended:?}");
-    wait_until("the end of all", || (site.me(&operator).status == 401).then_some(()));
+    wait_for("the end of all", || site.me(&operator).status == 401);
     for token in [&operator, &viewer, &later] {
         assert_eq!(site.me(token).status, 401);
     }

@@ -9,11 +9,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use queens_auth::{Pin, Trust};
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::certs;
-use queens_tests::process::{Running, clean, is_installed, queens, run, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, binary, http, https, skipped};
+use queens_tests::https;
+use queens_tests::prelude::*;
 
 const PAGE: &str = include_str!("../../../docs/operations/invite.md");
 
@@ -29,7 +26,7 @@ struct Site {
 
 impl Site {
     fn new() -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         certs(&scratch.path().join("keys"), &[]);
         let [grpc, pages] = [(); 2].map(|()| Port::draw());
         Self { scratch, grpc, pages }
@@ -68,16 +65,13 @@ fn coordinator(site: &Site) -> Coordinator {
 }
 
 fn manage(site: &Site, args: &[&str]) -> String {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args).arg("--data-dir").arg(site.path().join("data"));
-    run(command).stdout
+    run(program("queens-coordinator").args(args).arg("--data-dir").arg(site.path().join("data"))).stdout
 }
 
 fn invite(site: &Site, role: &str) -> String {
     let line = manage(site, &["invite", "--role", role]);
     assert!(line.contains("https://queens.example.org:"), "{line}");
-    let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-    token.expect("a token").to_owned()
+    token_in(&line)
 }
 
 /// Counts through the proxy that a command starts, and checks pages and refusals.
@@ -93,11 +87,11 @@ fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str)
         command.args(["--coordinator", &url, "--ca"]).arg(&ca).env("QUEENS_TOKEN", token);
         command
     };
-    wait_until("the proxy", || {
+    wait_for("the proxy", || {
         assert!(proxy.is_running(), "{}", fs::read_to_string(&log).expect("readable"));
-        run(show(queens(["jobs"]), operator)).status.success().then_some(())
+        run(show(queens(["jobs"]), operator)).status.success()
     });
-    let mut command = show(clean(Command::new(binary("queens-worker"))), worker);
+    let mut command = show(program("queens-worker"), worker);
     command.args(["--threads", "1", "--kernel", "portable"]);
     let worker_log = site.path().join("worker.log");
     let worker_process = Service::start(command, &worker_log);
@@ -159,7 +153,7 @@ fn check_visitors(site: &Site, audit: Command) {
         for _ in 0..2 * MOST_REQUESTS {
             scope.spawn(|| (0..8).for_each(|_| _ = ask(2, "GET", "/join/wrong", &[])));
         }
-        wait_until("the limit", || (ask(2, "GET", &page, &[]) == 429).then_some(()));
+        wait_for("the limit", || ask(2, "GET", &page, &[]) == 429);
         assert_eq!(ask(3, "GET", &page, &forged), 200);
     });
 }

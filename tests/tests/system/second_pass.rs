@@ -2,8 +2,7 @@
 
 use queens_solver::{BoardSize, Method, published};
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, Scenario};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 const N: &str = "13";
 

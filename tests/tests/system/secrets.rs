@@ -2,49 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::sync::mpsc;
 
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
-    TraceService, TraceServiceServer,
-};
-use opentelemetry_proto::tonic::collector::trace::v1::{
-    ExportTraceServiceRequest, ExportTraceServiceResponse,
-};
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::process::{clean, queens, run};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, http};
-use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
-use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Request, Response, Status};
-
-/// A trace collector that forwards what it receives.
-struct Collector(mpsc::Sender<String>);
-
-#[tonic::async_trait]
-impl TraceService for Collector {
-    async fn export(
-        &self,
-        request: Request<ExportTraceServiceRequest>,
-    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        self.0.send(format!("{:?}", request.into_inner())).expect("the test listens");
-        Ok(Response::new(ExportTraceServiceResponse::default()))
-    }
-}
-
-fn collect(runtime: &Runtime) -> (String, mpsc::Receiver<String>) {
-    let (sender, received) = mpsc::channel();
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
-    let address = format!("http://{}", listener.local_addr().expect("an address"));
-    runtime.spawn(
-        tonic::transport::Server::builder()
-            .add_service(TraceServiceServer::new(Collector(sender)))
-            .serve_with_incoming(TcpListenerStream::new(listener)),
-    );
-    (address, received)
-}
+use queens_tests::collector::collect;
+use queens_tests::prelude::*;
 
 /// Returns the contents of all files of a directory.
 fn files(dir: &Path) -> Vec<(String, String)> {
@@ -61,7 +21,7 @@ fn files(dir: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn no_secret_is_shown_anywhere() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let (collector, received) = collect(&runtime);
@@ -70,21 +30,14 @@ fn no_secret_is_shown_anywhere() {
     command.args(["--http", "127.0.0.1:0", "--require-tokens", "--otlp", &collector]);
     command.env("QUEENS_LOG", "trace");
     let coordinator = Coordinator::start_command(command, &data_dir);
-    let manage = |args: &[&str]| {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
-        command.args(args).arg("--data-dir").arg(&data_dir);
-        run(command)
-    };
-    let invite = |role: &str| {
-        let line = manage(&["invite", "--role", role]).stdout;
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
-    };
+    let manage =
+        |args: &[&str]| run(program("queens-coordinator").args(args).arg("--data-dir").arg(&data_dir));
+    let invite = |role: &str| token_in(&manage(&["invite", "--role", role]).stdout);
     let [operator, worker, revoked] = ["operator", "worker", "viewer"].map(invite);
     // A mistyped token is a secret as well.
     let mistyped = format!("{}x", invite("operator"));
 
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--threads", "1", "--kernel", "portable"]);
     command.args(["--otlp", &collector]).env("QUEENS_TOKEN", &worker).env("QUEENS_LOG", "trace");
     let service = Service::start(command, &scratch.path().join("worker.log"));
@@ -121,8 +74,7 @@ fn no_secret_is_shown_anywhere() {
     for token in [&mistyped, &revoked, &worker] {
         let refused = http::request(&site, "POST", "/api/v1/login", &[json], &body(token));
         shown.push(("a log in that failed".to_owned(), format!("{refused:?}")));
-        let bearer = format!("Bearer {token}");
-        let refused = http::request(&site, "GET", "/api/v1/jobs", &[("Authorization", &bearer)], "");
+        let refused = http::ask(&site, token, "GET", "/api/v1/jobs", "");
         shown.push(("a request that failed".to_owned(), format!("{refused:?}")));
     }
     for path in [
@@ -147,7 +99,8 @@ fn no_secret_is_shown_anywhere() {
     service.stop();
     coordinator.stop();
     shown.extend(files(scratch.path()));
-    let traces: Vec<_> = received.try_iter().map(|traces| ("traces".to_owned(), traces)).collect();
+    let traces: Vec<_> =
+        received.try_iter().map(|traces| ("traces".to_owned(), format!("{traces:?}"))).collect();
     assert!(!traces.is_empty(), "nothing was traced");
     shown.extend(traces);
 

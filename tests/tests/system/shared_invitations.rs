@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 
 use queens_auth::{Pin, Proof, Role};
@@ -10,11 +9,7 @@ use queens_coordinator::{InvitationStore, NewInvitation, PublishedAddress};
 use queens_model::{AuditEntry, Name, Party};
 use queens_store::postgres::StoreLocation;
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::Guarded;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, clean, queens_coordinator, wait_until};
-use queens_tests::{TempDir, binary, http};
+use queens_tests::prelude::*;
 
 fn name(number: usize) -> Name {
     format!("w{number}").parse().expect("a name")
@@ -46,7 +41,7 @@ fn the_same_holds_of_a_directory_and_of_a_database() {
         ("decisions", check_decisions),
     ];
     for (_, check) in &checks {
-        let dir = TempDir::new().expect("a temporary directory");
+        let dir = TempDir::new();
         check(&StoreLocation::Directory(dir.path().to_owned()));
     }
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -243,20 +238,12 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
 /// Runs `queens-coordinator` with these arguments on a database; returns its output.
 #[track_caller]
 fn manage(address: &str, args: &[&str]) -> String {
-    let ended = queens_coordinator(&[args, &["--store", address]].concat());
-    assert!(ended.status.success(), "{ended:?}");
+    let ended = queens_coordinator(&[args, &["--store", address]].concat()).good();
     ended.stdout
 }
 
-/// Extracts the token from a line that `invite` printed.
-#[track_caller]
-fn token_in(line: &str) -> String {
-    let mut words = line.split_whitespace();
-    words.find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token").to_owned()
-}
-
 fn worker(coordinator: &Guarded, token: &str, name: &str) -> Running {
-    let mut command = clean(Command::new(binary("queens-worker")));
+    let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1", "--ca"]);
     command.arg(coordinator.authority()).env("QUEENS_TOKEN", token);
     Running::start_redirected(&mut command)
@@ -267,7 +254,7 @@ fn worker(coordinator: &Guarded, token: &str, name: &str) -> Running {
 fn who_is_invited_gets_in_wherever_the_lead_is() {
     let Some(postgres) = Postgres::start("") else { return };
     let address = postgres.database("pair");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let start = |dir: &str| Guarded::start_with(&scratch.path().join(dir), &["--store", &address]);
     // Before there is a coordinator, and then beside one.
     let refused = queens_coordinator(&["invite", "--role", "worker", "--store", &address]);
@@ -291,14 +278,14 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
     early.signal("KILL");
     let second = start("second");
     let mut other = worker(&second, &token, "berta");
-    wait_until("the end of who uses another name", || (!other.is_running()).then_some(()));
+    wait_for("the end of who uses another name", || !other.is_running());
     let log = second.coordinator().log();
     assert!(log.contains("is not for a worker named 'berta': its names are 'anna'"), "{log}");
     let mut anna = worker(&second, &token, "anna");
     let operator = second.invite(["--role", "operator", "--store", &address]);
-    wait_until("the worker at the other", || {
+    wait_for("the worker at the other", || {
         let workers = second.queens(Some(&operator), ["workers"]).stdout;
-        workers.contains("anna").then_some(())
+        workers.contains("anna")
     });
     is_listed().expect("still there");
     // The output for new invitations names both coordinators.
@@ -311,7 +298,7 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
     assert!(anna.is_running());
     let answer = manage(&address, &["revoke", "1"]);
     assert!(answer.contains("invitation 1 is revoked"), "{answer}");
-    wait_until("the worker's end", || (!anna.is_running()).then_some(()));
+    wait_for("the worker's end", || !anna.is_running());
 }
 
 /// While the database is away, known users stay authenticated, and others must wait; later, everything continues.
@@ -319,11 +306,8 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
 fn who_was_known_is_known_while_the_database_is_away() {
     let Some(mut postgres) = Postgres::start("") else { return };
     let address = postgres.database("away");
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--require-tokens", "--store", &address]);
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } =
+        Scenario::with(["--http", "127.0.0.1:0", "--require-tokens", "--store", &address]);
     // None from a coordinator that just loses its lead.
     let try_ask = |method, path, token: &str| {
         let bearer = format!("Bearer {token}");
@@ -348,7 +332,7 @@ fn who_was_known_is_known_while_the_database_is_away() {
     for _ in 0..20 {
         let (n_lost, n_complaints) = (said("leads no more"), said("those known before are gone by"));
         postgres.kill();
-        wait_until("a complaint", || (said("those known before are gone by") > n_complaints).then_some(()));
+        wait_for("a complaint", || said("those known before are gone by") > n_complaints);
         let answers = [&known, &unknown].map(|token| try_ask("GET", "/api/v1/jobs", token));
         // The log may be read later than the answers.
         let stands_by = |answer: &http::Answer| answer.body.contains("stands by");
@@ -374,12 +358,12 @@ fn who_was_known_is_known_while_the_database_is_away() {
     // A manual change takes effect as well, and actions are recorded.
     assert_eq!(ask("GET", "/api/v1/jobs", &by_hand).status, 200);
     postgres.sql("away", "UPDATE queens.invitation SET revoked = 1 WHERE number = 3").expect("writes");
-    wait_until("the end of it", || (ask("GET", "/api/v1/jobs", &by_hand).status == 401).then_some(()));
+    wait_for("the end of it", || ask("GET", "/api/v1/jobs", &by_hand).status == 401);
     assert_eq!(ask("POST", "/api/v1/jobs", &operator).status, 201);
     // An answer waits only briefly for its entry.
-    wait_until("the decision", || {
+    wait_for("the decision", || {
         let recorded = postgres.sql("away", "SELECT who, what FROM queens.audit WHERE refusal = 0");
-        (recorded.expect("reads") == "invitation 2|submit n = 8 by search, priority 0").then_some(())
+        recorded.expect("reads") == "invitation 2|submit n = 8 by search, priority 0"
     });
 }
 
@@ -387,7 +371,7 @@ fn who_was_known_is_known_while_the_database_is_away() {
 #[test]
 fn who_was_invited_is_moved_with_the_jobs() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let dir = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
     let (old, new) = (dir("old"), dir("new"));
     let from = StoreLocation::Directory((&old).into());

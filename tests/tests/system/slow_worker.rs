@@ -2,40 +2,22 @@
 
 use std::time::Duration;
 
-use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
-use queens_solver::DECOMPOSITION_VERSION;
-use queens_tests::cluster::{Scenario, solutions};
-use queens_tests::process::wait_until;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use queens_tests::prelude::*;
+use queens_tests::session::{begin, hello, said};
 
 const N: u8 = 14;
 
 /// Opens a session that claims this many threads of one node a second, with a heartbeat each second, and is idle.
 async fn idle(url: String, n_threads: u32) {
-    let (sender, receiver) = mpsc::channel(4);
-    let hello = pb::Hello {
-        protocol: 2,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: 42,
-        name: "slow".to_owned(),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
-        threads: n_threads,
-        work_per_second: 1.0,
-        ..pb::Hello::default()
-    };
-    let message = |message| pb::WorkerMessage { message: Some(message) };
-    sender.send(message(Message::Hello(hello))).await.expect("there is room");
-    let mut client = WorkersClient::connect(url).await.expect("connected");
-    let mut answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();
+    let claim = pb::Hello { threads: n_threads, work_per_second: 1.0, ..hello(42, "slow") };
+    let (sender, mut answers) = begin(url, claim).await;
     let mut second = tokio::time::interval(Duration::from_secs(1));
     for sequence in 1.. {
         tokio::select! {
             _ = second.tick() => {
                 let report = pb::Report { sequence, ..pb::Report::default() };
-                if sender.send(message(Message::Report(report))).await.is_err() {
+                if sender.send(said(Message::Report(report))).await.is_err() {
                     return;
                 }
             }
@@ -67,7 +49,7 @@ fn check(n_threads: u32) {
     assert_eq!(status["solutions"], solutions(N));
     let log = coordinator.log();
     assert!(log.contains("worker exceeded the deadline of its leases"), "{log}");
-    queens_tests::say(&format!("{n_threads} threads: named by status: {named}, by doctor: {found}"));
+    say(&format!("{n_threads} threads: named by status: {named}, by doctor: {found}"));
 }
 
 #[test]

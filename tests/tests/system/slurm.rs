@@ -13,10 +13,7 @@ use std::time::{Duration, Instant};
 
 use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::{is_full, wait_at_most, wait_until};
-use queens_tests::{TempDir, say, skipped, skipped_without_root};
-use serde_json::Value;
+use queens_tests::prelude::*;
 
 use self::engine::Slurm;
 
@@ -42,7 +39,7 @@ struct Scene {
 
 impl Scene {
     fn new(n: u8) -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
+        let scratch = TempDir::new();
         let slurm = Slurm::start(scratch.path());
         let coordinator = Coordinator::start(&scratch.path().join("data"));
         let job = coordinator.submit(n);
@@ -151,7 +148,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
 
     let n_left = scene.n_left();
     scene.slurm.ask("scancel", &[&scene.tasks[0]]);
-    wait_until("the cancelled worker to leave", || (scene.n_left() > n_left).then_some(()));
+    wait_for("the cancelled worker to leave", || scene.n_left() > n_left);
     _ = scene.coordinator.done(&scene.job);
     for lost in ["is lost", "not acknowledged", "at once by a second signal"] {
         assert!(!scene.logs().contains(lost), "{}", scene.logs());

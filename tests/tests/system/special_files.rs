@@ -1,27 +1,23 @@
 //! Files that are not regular, or that others may read: every program refuses them at once.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self};
 use std::path::Path;
+
 use std::process::Command;
 
-use queens_tests::guarded::certs;
-use queens_tests::process::{Ended, clean, run};
-use queens_tests::{TempDir, binary};
+use queens_tests::prelude::*;
 
 /// An unused port: the refusal comes before any connection.
 const NOBODY: &str = "https://127.0.0.1:1";
 
 /// Runs a program in a directory.
 fn run_in(dir: &Path, program: &str, args: &[&str]) -> Ended {
-    let mut command = clean(Command::new(binary(program)));
-    command.args(args).current_dir(dir);
-    run(command)
+    run(clean(Command::new(binary(program))).args(args).current_dir(dir))
 }
 
 /// Creates a directory with a pipe without a writer in each place where a file may be.
 fn with_pipes() -> TempDir {
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     certs(&dir.path().join("keys"), &[]);
     for path in ["pipe", "jobs/queens.db", "locked/lock", "invitations/access.sqlite3", "certs/ca.key"] {
         let path = dir.path().join(path);
@@ -77,21 +73,4 @@ fn a_pipe_in_place_of_a_file_is_refused_at_once() {
     check(&dir, "queens-coordinator", &store);
     let adopted = run_in(dir.path(), "queens-coordinator", &["key", "--data-dir", "new", "--from", "pipe"]);
     assert!(adopted.complaint(1).contains("'pipe' is no regular file"), "{adopted:?}");
-}
-
-#[test]
-fn a_token_that_everybody_may_read_is_not_shown() {
-    let dir = TempDir::new().expect("a temporary directory");
-    let file = dir.path().join("token");
-    let token = format!("queens_1_{}", "5a".repeat(32));
-    fs::write(&file, &token).expect("written");
-    fs::set_permissions(&file, Permissions::from_mode(0o644)).expect("it is ours");
-    for (program, command) in [("queens", &["jobs"][..]), ("queens-worker", &[])] {
-        let args = [command, &["--coordinator", NOBODY, "--token-file", "token"]].concat();
-        let ended = run_in(dir.path(), program, &args);
-        let told = ended.stderr.as_str();
-        assert!(!ended.status.success(), "{ended:?}");
-        assert!(told.contains("everybody on this machine may read or write the token 'token'"), "{ended:?}");
-        assert!(told.contains("mode 644: 'chmod 600' mends that") && !told.contains(&token), "{ended:?}");
-    }
 }

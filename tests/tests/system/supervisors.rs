@@ -3,12 +3,11 @@
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::prelude::*;
 
 #[test]
 fn a_coordinator_says_when_it_is_ready_and_outlives_a_hangup() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let path = scratch.path().join("supervisor");
     let supervisor = UnixDatagram::bind(&path).expect("bound");
     supervisor.set_read_timeout(Some(Duration::from_secs(600))).expect("a time limit");

@@ -8,11 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_tests::cleanup::Undo;
-use queens_tests::cluster::Coordinator;
-use queens_tests::disk::SmallDisk;
-use queens_tests::guarded::Behind;
-use queens_tests::process::{clean, wait_until};
-use queens_tests::{TempDir, binary, skipped, skipped_without_root};
+use queens_tests::prelude::*;
 
 /// A terminal with a shell in it.
 struct Terminal {
@@ -99,8 +95,8 @@ impl Terminal {
     #[track_caller]
     fn wait_for_shell(&self) {
         // A program that is still ending may read the input.
-        wait_until("the usual screen", || {
-            (self.tmux(&["display-message", "-p", "#{alternate_on}"]).trim() == "0").then_some(())
+        wait_for("the usual screen", || {
+            self.tmux(&["display-message", "-p", "#{alternate_on}"]).trim() == "0"
         });
         self.enter("stty -a | grep -o ' .\\?icanon'; echo sh''ell");
         let screen = self.wait_for("shell");
@@ -110,7 +106,7 @@ impl Terminal {
 
 #[test]
 fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
         return skipped("'queens top', as there is no tmux to make a terminal");
     };
@@ -144,21 +140,20 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.press("y");
     terminal.wait_for("all workers named alpha were blocked");
     terminal.resize(120, 40);
-    wait_until("the whole new width", || {
-        terminal.screen().lines().any(|line| line.trim_end().chars().count() == 120).then_some(())
+    wait_for("the whole new width", || {
+        terminal.screen().lines().any(|line| line.trim_end().chars().count() == 120)
     });
     // Away and back.
     let [port] = coordinator.ports().try_into().expect("it serves workers alone");
     coordinator.stop();
     terminal.wait_for("no state from the coordinator for");
     let coordinator = Coordinator::start_on(port, &data_dir);
-    wait_until("the new coordinator's state, and what happened before", || {
+    wait_for("the new coordinator's state, and what happened before", || {
         let screen = terminal.screen();
         let is_back = !screen.contains("no state from the coordinator");
-        (is_back
+        is_back
             && screen.contains("all workers named alpha were blocked")
-            && screen.contains("coordinator started"))
-        .then_some(())
+            && screen.contains("coordinator started")
     });
     terminal.press("q");
     terminal.wait_for_shell();
@@ -170,14 +165,14 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     let pid = wait_until("its process id", read_pid);
     terminal.wait_for("events ─");
     assert!(Command::new("kill").arg(pid.trim()).status().expect("kill can be run").success());
-    wait_until("its end", || (!terminal.screen().contains("events ─")).then_some(()));
+    wait_for("its end", || !terminal.screen().contains("events ─"));
     terminal.wait_for_shell();
     coordinator.stop();
 }
 
 #[test]
 fn top_submits_and_cancels_by_keys_and_shows_one_job() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
         return skipped("'queens top', as there is no tmux to make a terminal");
     };
@@ -215,9 +210,9 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     }
     for (columns, rows) in [(40, 10), (200, 50), (20, 4), (80, 24)] {
         terminal.resize(columns, rows);
-        wait_until("the new size", || {
+        wait_for("the new size", || {
             let screen = terminal.screen();
-            (screen.lines().count() <= usize::from(rows) && screen.contains("job 1")).then_some(())
+            screen.lines().count() <= usize::from(rows) && screen.contains("job 1")
         });
     }
     terminal.press("Escape");
@@ -247,55 +242,8 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
 }
 
 #[test]
-fn top_tells_a_viewer_that_only_operators_decide() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let Some(terminal) = Terminal::open(&scratch, 100, 24) else {
-        return skipped("'queens top' for a viewer, as there is no tmux to make a terminal");
-    };
-    let behind = Behind::start(&scratch.path().join("data"), &[]);
-    let (top, url) = (binary("queens"), behind.coordinator().url());
-    let token = behind.token("viewer");
-    terminal.enter(&format!("NO_COLOR=1 QUEENS_TOKEN={token} {} top --coordinator {url}", top.display()));
-    let screen = terminal.wait_for("you: viewer");
-    assert!(screen.contains("Tab workers") && !screen.contains("  s submit"), "{screen}");
-    terminal.press("s");
-    terminal.wait_for("you were invited as a viewer: only operators can change something");
-    // Without colours, emphasis remains.
-    let styled = terminal.tmux(&["capture-pane", "-p", "-e"]);
-    assert!(styled.contains("\u{1b}[1m") && !styled.contains("[38;5;"), "{styled:?}");
-    terminal.press("q");
-    terminal.wait_for_shell();
-}
-
-#[test]
-fn top_says_of_a_coordinator_without_jobs_that_nothing_is_recorded() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    fs::create_dir(&data_dir).expect("created");
-    let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
-        return skipped_without_root("'queens top' on a full disk, as it takes root to mount a small one");
-    };
-    let Some(terminal) = Terminal::open(&scratch, 100, 24) else {
-        return skipped("'queens top' on a full disk, as there is no tmux to make a terminal");
-    };
-    let coordinator = Coordinator::start(&data_dir);
-    terminal.enter(&format!("{} top --coordinator {}", binary("queens").display(), coordinator.url()));
-    terminal.wait_for("store: sqlite");
-    disk.fill();
-    assert_eq!(coordinator.queens(["workers", "block", "alpha"]).status.code(), Some(1));
-    let screen = terminal.wait_for("nothing is recorded at present");
-    assert!(screen.contains("full"), "{screen}");
-    disk.make_room();
-    terminal.wait_for("store: sqlite");
-    terminal.press("q");
-    terminal.wait_for_shell();
-    coordinator.stop();
-    drop(disk);
-}
-
-#[test]
 fn tables_are_whole_and_the_first_help_fits_the_terminal() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
         return skipped("tables on a terminal, as there is no tmux to make one");
     };
@@ -312,7 +260,7 @@ fn tables_are_whole_and_the_first_help_fits_the_terminal() {
     ));
     let shown = |command: &str| {
         terminal.enter("clear");
-        wait_until("an empty screen", || (terminal.screen().trim() == "$").then_some(()));
+        wait_for("an empty screen", || terminal.screen().trim() == "$");
         terminal.enter(&format!("{command}; echo en''ded"));
         let screen = terminal.wait_for("ended");
         let lines = screen.lines().skip(1).take_while(|line| *line != "ended");
@@ -327,7 +275,7 @@ fn tables_are_whole_and_the_first_help_fits_the_terminal() {
     assert!(help.lines().count() <= 22, "it is there with the lines around it:\n{help}");
     terminal.tmux(&["resize-window", "-x", "200", "-y", "24"]);
     // The window informs its programs a moment later.
-    wait_until("the new width", || shown("stty size").contains(" 200").then_some(()));
+    wait_for("the new width", || shown("stty size").contains(" 200"));
     for (command, last) in [("queens workers", "BUILD"), ("queens jobs", "WORKERS")] {
         let all = shown(command);
         assert!(all.contains(last) && all.lines().all(|line| line.chars().count() <= 200), "{all}");
@@ -337,7 +285,7 @@ fn tables_are_whole_and_the_first_help_fits_the_terminal() {
 
 #[test]
 fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let Some(terminal) = Terminal::open(&scratch, 60, 10) else {
         return skipped("'queens watch', as there is no tmux to make a terminal");
     };

@@ -7,9 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Scenario, worker, worker_with};
-use queens_tests::process::{Running, is_full};
-use queens_tests::say;
+use queens_tests::cluster::worker;
+use queens_tests::prelude::*;
 
 /// The interval between two queries.
 const STEP: Duration = Duration::from_millis(200);

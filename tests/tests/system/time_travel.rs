@@ -6,20 +6,17 @@ mod point_in_time;
 use std::path::Path;
 use std::process::Command;
 
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::wait_until;
-use serde_json::Value;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 /// The published solutions of n = 15.
 const SOLUTIONS_15: &str = "2279184";
 
 fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
-    wait_until(state, || {
+    wait_for(state, || {
         // A coordinator that reloads its database does not lead meanwhile.
         let status = coordinator.queens(["status", job, "--output", "json"]);
-        (status.status.success() && status.answer()["state"] == state).then_some(())
+        status.status.success() && status.answer()["state"] == state
     });
 }
 
@@ -33,9 +30,7 @@ fn copy_of(dir: &Path, to: &Path) {
 /// assigns its number again.
 #[test]
 fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let first = Coordinator::start(&data_dir);
+    let Scenario { scratch, data_dir, coordinator: first } = Scenario::start();
     let _worker = first.worker("only");
     let before = first.submit(8);
     wait_for_state(&first, &before, "done");
@@ -62,9 +57,7 @@ fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
 
 /// Starts a coordinator of a database.
 fn of_database(listen: &str, data_dir: &Path, address: &str) -> Coordinator {
-    let mut command = coordinator_command(listen, data_dir);
-    command.args(["--store", address]);
-    Coordinator::start_command(command, data_dir)
+    Coordinator::start_command(coordinator_command(listen, data_dir).args(["--store", address]), data_dir)
 }
 
 #[track_caller]
@@ -79,7 +72,7 @@ fn check_15(coordinator: &Coordinator, job: &str) {
 fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("dumped");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let first = of_database("127.0.0.1:0", &data_dir, &address);
     let _worker = first.worker("only");
@@ -109,7 +102,7 @@ fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
 fn a_leader_whose_database_goes_back_reads_it_anew() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("back");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let coordinator = of_database("127.0.0.1:0", &data_dir, &address);
     let _worker = coordinator.worker("only");
@@ -121,7 +114,7 @@ fn a_leader_whose_database_goes_back_reads_it_anew() {
     let before = records().expect("it answers");
     wait_until("more records", || records().filter(|n| *n > before));
     postgres.put_back("back", &dump);
-    wait_until("word of it", || coordinator.log().contains("an earlier state was put back").then_some(()));
+    wait_for("word of it", || coordinator.log().contains("an earlier state was put back"));
     check_15(&coordinator, &job);
     coordinator.stop();
     assert!(proved(&address).contains(&format!("{SOLUTIONS_15} solutions")));

@@ -5,16 +5,14 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use queens_auth::{Pin, Trust};
-use queens_tests::TempDir;
-use queens_tests::guarded::{Guarded, certs};
-use queens_tests::process::{queens, run, wait_until};
+use queens_tests::prelude::*;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::version::TLS12;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 fn start(args: &[&str]) -> (TempDir, Guarded) {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start_with(&scratch.path().join("data"), args);
     (scratch, guarded)
 }
@@ -73,7 +71,7 @@ fn new_files_are_used_without_a_restart_and_bad_ones_are_not() {
     let whole = fs::read(&certificate).expect("readable");
     fs::write(&certificate, &whole[..whole.len() / 2]).expect("written");
     guarded.hang_up();
-    wait_until("a warning", || guarded.coordinator().log().contains("can't be used").then_some(()));
+    wait_for("a warning", || guarded.coordinator().log().contains("can't be used"));
     assert!(jobs(&guarded, before));
 
     let other = scratch.path().join("other");
@@ -83,7 +81,7 @@ fn new_files_are_used_without_a_restart_and_bad_ones_are_not() {
     let after = Pin::of_file(&certificate).expect("a pin");
     assert_ne!(before, after);
     // Without a signal, it checks the files by itself.
-    wait_until("the new key", || jobs(&guarded, after).then_some(()));
+    wait_for("the new key", || jobs(&guarded, after));
     assert!(!jobs(&guarded, before));
     // Existing connections stay.
     assert!(running.is_running());

@@ -1,65 +1,18 @@
 //! Traces and logs of the services.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
-use std::sync::mpsc;
 
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
-    TraceService, TraceServiceServer,
-};
-use opentelemetry_proto::tonic::collector::trace::v1::{
-    ExportTraceServiceRequest, ExportTraceServiceResponse,
-};
 use opentelemetry_proto::tonic::trace::v1::Span;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::process::clean;
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary};
-use serde_json::Value;
-use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Request, Response, Status};
-
-/// A trace collector that forwards what it receives.
-struct Collector(mpsc::Sender<ExportTraceServiceRequest>);
-
-#[tonic::async_trait]
-impl TraceService for Collector {
-    async fn export(
-        &self,
-        request: Request<ExportTraceServiceRequest>,
-    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        self.0.send(request.into_inner()).expect("the test listens");
-        Ok(Response::new(ExportTraceServiceResponse::default()))
-    }
-}
+use queens_tests::collector::collect;
+use queens_tests::prelude::*;
 
 #[test]
 fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {
-    let (sender, received) = mpsc::channel();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
-    let collector = format!("http://{}", listener.local_addr().expect("an address"));
-    runtime.spawn(
-        tonic::transport::Server::builder()
-            .add_service(TraceServiceServer::new(Collector(sender)))
-            .serve_with_incoming(TcpListenerStream::new(listener)),
-    );
-    let scratch = TempDir::new().expect("a temporary directory");
-    let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
-    command.args(["--otlp", &collector]);
-    let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));
-    let mut command = clean(Command::new(binary("queens-worker")));
-    command.args([
-        "--coordinator",
-        &coordinator.url(),
-        "--name",
-        "w",
-        "--threads",
-        "1",
-        "--otlp",
-        &collector,
-    ]);
+    let (collector, received) = collect(&runtime);
+    let Scenario { scratch, coordinator, .. } = Scenario::with(["--otlp", &collector]);
+    let mut command = program("queens-worker");
+    command.args(["--coordinator", &coordinator.url(), "--threads", "1", "--otlp", &collector]);
     let worker = Service::start(command, &scratch.path().join("worker.log"));
     assert_eq!(coordinator.queens(["count", "12"]).status.code(), Some(0));
     worker.stop();
@@ -101,7 +54,7 @@ fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {
 
 #[test]
 fn logs_are_json_objects_on_request() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
     command.args(["--log-format", "json"]);
     let log = scratch.path().join("log");
@@ -117,7 +70,7 @@ fn logs_are_json_objects_on_request() {
 
 #[test]
 fn a_mistyped_log_level_is_said_and_silences_nothing() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
     command.env("QUEENS_LOG", "inof");
     let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));

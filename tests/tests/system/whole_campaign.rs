@@ -8,19 +8,14 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
-use queens_tests::cluster::{coordinator_command, worker_command};
 use queens_tests::liar::Liar;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Ended, Running, clean, queens, queens_coordinator, run, wait_at_most};
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, binary, http, say};
-use serde_json::{Value, json};
+use queens_tests::prelude::*;
+use std::process::{Command, Stdio};
 
 /// The people who join. The last one lies.
 const PEOPLE: [&str; 10] =
@@ -199,7 +194,7 @@ fn a_campaign_survives_what_happens_to_it() {
     let mut rehearsal = Rehearsal {
         began: Instant::now(),
         postgres,
-        scratch: TempDir::new().expect("a temporary directory"),
+        scratch: TempDir::new(),
         ports: [(); 2].map(|()| [(); 2].map(|()| Port::draw())),
         coordinators: [None, None],
         operator: String::new(),
@@ -209,17 +204,13 @@ fn a_campaign_survives_what_happens_to_it() {
     // All coordinators of a database sign with one key.
     fs::create_dir_all(rehearsal.dir(1)).expect("created");
     let key = |from: &Path, args: &[&str]| {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
-        command.args(["key", "--data-dir"]).arg(from).args(args);
-        run(command)
+        run(program("queens-coordinator").args(["key", "--data-dir"]).arg(from).args(args))
     };
     let signing = rehearsal.dir(0).join("signing.key");
-    let copied = key(&rehearsal.dir(1), &["--from", signing.to_str().expect("UTF-8")]);
-    assert!(copied.status.success(), "{copied:?}");
+    _ = key(&rehearsal.dir(1), &["--from", signing.to_str().expect("UTF-8")]).good();
     rehearsal.start(1);
     let invited = rehearsal.on_store("invite --role operator").stdout;
-    let token = invited.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-    rehearsal.operator = token.expect("a token").to_owned();
+    rehearsal.operator = token_in(&invited);
 
     // Ten people join.
     let opened = rehearsal.on_store("campaign open --most-people 10 --names-each 2");
@@ -360,7 +351,7 @@ fn check_the_proof(mut rehearsal: Rehearsal, n: u8, key: impl Fn(&Path, &[&str])
         shown(&format!("queens {args}"), wait_at_most(LIMIT, "a certificate", export));
     }
     let key = shown("queens-coordinator key", key(&rehearsal.dir(0), &[]));
-    let elsewhere = TempDir::new().expect("a temporary directory");
+    let elsewhere = TempDir::new();
     for job in JOBS {
         let name = format!("part-{job}.certificate");
         fs::copy(rehearsal.scratch.path().join(&name), elsewhere.path().join(&name)).expect("copied");
@@ -370,9 +361,7 @@ fn check_the_proof(mut rehearsal: Rehearsal, n: u8, key: impl Fn(&Path, &[&str])
     }
     rehearsal.tell("the coordinators end, and somebody else has both certificates in an empty directory");
     let there = |args: &str| {
-        let mut command = queens(args.split(' '));
-        command.current_dir(elsewhere.path());
-        shown(&format!("queens {args}"), run(command))
+        shown(&format!("queens {args}"), run(queens(args.split(' ')).current_dir(elsewhere.path())))
     };
     there(&format!("merge --out q{n}.certificate part-1.certificate part-2.certificate"));
     let checked = there(&format!("check q{n}.certificate --share 1 --key {}", key.trim()));

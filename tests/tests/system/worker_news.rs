@@ -5,20 +5,15 @@ use std::time::Duration;
 use queens_proto::pb::coordinator_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, Notice, worker_message};
-use queens_solver::DECOMPOSITION_VERSION;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{clean, run, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, binary};
-use serde_json::Value;
+use queens_tests::prelude::*;
+use queens_tests::session::{self, said};
 use tokio::time::timeout;
 
 const ABOUT: &str = "https://queens.example.org/about";
 
 #[test]
 fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start_with(&scratch.path().join("data"), &["--about-url", ABOUT]);
     let [operator, worker] = ["operator", "worker"].map(|role| guarded.invite(["--role", role]));
     let mut command = guarded.worker_command(&worker, "anna");
@@ -31,12 +26,11 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
         run(command)
     };
     let queens = |args: &[&str]| {
-        let ended = guarded.queens(Some(&operator), args);
-        assert!(ended.status.success(), "{ended:?}");
+        _ = guarded.queens(Some(&operator), args).good();
     };
     let waits_for = |text: &str| {
         let logged = format!("nothing to count: {text} (see {ABOUT})");
-        wait_until(&logged, || anna.log().contains(&logged).then_some(()));
+        wait_for(&logged, || anna.log().contains(&logged));
         let told = status(&["--output", "json"]).answer();
         assert_eq!(told["waits_for"], format!("{text} (see {ABOUT})"), "{told}");
         assert_eq!((&told["state"], &told["news"]), (&Value::from("no_job"), &Value::Null), "{told}");
@@ -49,9 +43,9 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
     waits_for("the operator has paused all jobs");
     // It counts, and waits for the same again: that is no news.
     queens(&["resume", "1"]);
-    wait_until("a lease", || (status(&["--output", "json"]).answer()["state"] == "counting").then_some(()));
+    wait_for("a lease", || status(&["--output", "json"]).answer()["state"] == "counting");
     queens(&["pause", "1"]);
-    wait_until("a pause", || (status(&["--output", "json"]).answer()["state"] == "no_job").then_some(()));
+    wait_for("a pause", || status(&["--output", "json"]).answer()["state"] == "no_job");
     guarded.manage(["campaign", "open"]);
     guarded.manage(["campaign", "close", "--all"]);
     queens(&["cancel", "1"]);
@@ -59,7 +53,7 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
     assert_eq!(anna.log().matches("the operator has paused all jobs").count(), 1, "{}", anna.log());
     let other = guarded.invite(["--role", "worker"]);
     let mut bert = Service::start(guarded.worker_command(&other, "bert"), &scratch.path().join("bert.log"));
-    wait_until("bert", || bert.log().contains("nothing to count").then_some(()));
+    wait_for("bert", || bert.log().contains("nothing to count"));
     queens(&["workers", "drain", "bert"]);
     assert_eq!(bert.wait().code(), Some(0));
     let told = format!("has drained this worker: it reports its counts and ends (see {ABOUT})");
@@ -71,19 +65,9 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
 }
 
 fn hello(protocol: u32, build: &str) -> pb::WorkerMessage {
-    let hello = pb::Hello {
-        protocol,
-        decomposition: DECOMPOSITION_VERSION,
-        worker: 7,
-        name: "anna".to_owned(),
-        build: build.to_owned(),
-        kernel: "portable".to_owned(),
-        threads: 1,
-        work_per_second: 1.0,
-        halves_work_per_second: 1.0,
-        ..pb::Hello::default()
-    };
-    pb::WorkerMessage { message: Some(worker_message::Message::Hello(hello)) }
+    let (build, halves_work_per_second) = (build.to_owned(), 1.0);
+    let hello = pb::Hello { protocol, build, halves_work_per_second, ..session::hello(7, "anna") };
+    said(worker_message::Message::Hello(hello))
 }
 
 /// Opens a session; returns its first notices, or why it ended.
@@ -104,7 +88,7 @@ async fn notices(url: &str, hello: pb::WorkerMessage, n_notices: usize) -> Resul
 
 #[tokio::test]
 async fn workers_of_other_versions_are_told_which_one_to_install() {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let (port, data_dir) = (Port::draw(), scratch.path().join("data"));
     let mut command = coordinator_command(&port.address(), &data_dir);
     command.args(["--about-url", ABOUT]);

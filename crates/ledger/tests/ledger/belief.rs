@@ -61,15 +61,13 @@ fn a_liar_is_believed_of_nothing_that_its_lease_was_not_granted() {
     assert_eq!(world.job(job).progress.n_recorded, 0);
     assert_eq!(world.report(liar, Some(own)), [SpanOutcome::Recorded]);
     assert_eq!(world.report(honest, Some(theirs)), [SpanOutcome::Recorded]);
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     world.check_done(other);
 }
 
 #[test]
 fn a_hello_gives_nothing_that_was_not_granted() {
-    let mut world = World::new();
-    let job = world.submit(9);
+    let (mut world, job) = World::with(9);
     let honest = world.connect(1, "anna");
     let theirs = world.begin(honest).expect("something to count");
     let spans = lies(world.identity(job), theirs.lease, 30).into_iter().map(|lie| lie.span).collect();
@@ -83,14 +81,12 @@ fn a_hello_gives_nothing_that_was_not_granted() {
         assert!(!outcomes.contains(&SpanOutcome::Recorded), "{outcomes:?}");
     }
     assert_eq!(world.report(honest, Some(theirs)), [SpanOutcome::Recorded]);
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
 fn after_a_restart_a_worker_is_believed_of_what_its_hello_names_and_of_nothing_else() {
-    let mut world = World::new();
-    let job = world.submit(9);
+    let (mut world, job) = World::with(9);
     let worker = world.connect(1, "anna");
     let counted = world.begin(worker).expect("something to count");
     let mut world = world.restart();
@@ -107,15 +103,13 @@ fn after_a_restart_a_worker_is_believed_of_what_its_hello_names_and_of_nothing_e
         [SpanOutcome::Discarded],
         "a second time is one too many"
     );
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 /// A worker was given up, another has counted the same, and the first comes back with its count.
 #[track_caller]
 fn check_second_count(name: &str, spoil: u64, expected: (u64, u64)) {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let first = world.connect(1, "anna");
     let mut counted = world.begin(first).expect("something to count");
     let held = Held { lease: counted.lease, job: world.identity(job), spans: vec![counted.span] };
@@ -144,8 +138,7 @@ fn a_count_that_nobody_was_drawn_for_confirms_nothing_but_contradicts() {
 
 #[test]
 fn what_a_worker_repeats_confirms_nothing() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let worker = world.connect(1, "anna");
     let counted = world.begin(worker).expect("something to count");
     assert_eq!(world.report(worker, Some(counted)), [SpanOutcome::Recorded]);
@@ -157,8 +150,7 @@ fn what_a_worker_repeats_confirms_nothing() {
 
 #[test]
 fn a_lease_that_ended_long_ago_is_forgotten() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let first = world.connect(1, "anna");
     let counted = world.begin(first).expect("something to count");
     let held = Held { lease: counted.lease, job: world.identity(job), spans: vec![counted.span] };
@@ -171,14 +163,12 @@ fn a_lease_that_ended_long_ago_is_forgotten() {
     world.pass(REMEMBERED + Duration::from_secs(60));
     let back = world.connect_with(1, "anna", vec![held]);
     assert_eq!(say(&mut world, back, vec![counted]), [SpanOutcome::Unleased]);
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
 fn a_flood_of_failures_fails_no_job_that_another_worker_can_count() {
-    let mut world = World::new();
-    let job = world.submit(11);
+    let (mut world, job) = World::with(11);
     let liar = world.connect(1, "mallory");
     let leases: Vec<_> = world.workers[&liar].leases.values().cloned().collect();
     // It goes on reporting failures, whatever it is told.
@@ -209,8 +199,7 @@ fn a_flood_of_failures_fails_no_job_that_another_worker_can_count() {
 #[test]
 fn failures_of_a_worker_that_left_or_is_blocked_do_not_count() {
     for leaves in [true, false] {
-        let mut world = World::new();
-        let job = world.submit(8);
+        let (mut world, job) = World::with(8);
         let honest = world.connect(9, "anna");
         for id in 1..=3 {
             world.connect(id, "mallory");
@@ -239,8 +228,7 @@ fn failures_of_a_worker_that_left_or_is_blocked_do_not_count() {
 
 #[test]
 fn a_worker_that_reports_now_and_then_does_not_fail_on_all_the_rest() {
-    let mut world = World::new();
-    let job = world.submit(12);
+    let (mut world, job) = World::with(12);
     let worker = world.connect(1, "anna");
     let mut n_failures = 0;
     for _ in 0..2000 {
@@ -257,8 +245,7 @@ fn a_worker_that_reports_now_and_then_does_not_fail_on_all_the_rest() {
 /// The job of a failure may not exist, and a database can't store an event with a job number that exceeds its column.
 #[test]
 fn a_failure_that_is_said_again_changes_nothing() {
-    let mut world = World::new();
-    let job = world.submit(7);
+    let (mut world, job) = World::with(7);
     let worker = world.connect(1, "mallory");
     let held = world.begin(worker).expect("something to count");
     let failure =
@@ -285,8 +272,7 @@ fn hello_of_mallory(worker: WorkerId) -> Hello {
 
 #[test]
 fn nobody_takes_the_place_of_a_worker_with_another_name() {
-    let mut world = World::new();
-    let job = world.submit(7);
+    let (mut world, job) = World::with(7);
     let worker = world.connect(1, "anna");
     let held = world.begin(worker).expect("something to count");
     let (of_anna, of_mallory) = (Party::of_name(&named("anna")), Party::of_name(&named("mallory")));
@@ -301,8 +287,7 @@ fn nobody_takes_the_place_of_a_worker_with_another_name() {
         assert_eq!(refused, Err(WorkerRefusal::Another(worker)));
     }
     assert_eq!(world.report(worker, Some(held)), [SpanOutcome::Recorded]);
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
@@ -322,8 +307,7 @@ fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
 
 #[test]
 fn a_worker_whose_number_is_taken_reports_under_another_what_it_was_granted() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let anna = world.connect(1, "anna");
     let counted = world.begin(anna).expect("something to count");
     let spans = world.workers[&anna].leases[&counted.lease].1.iter().copied().chain([counted.span]).collect();
@@ -345,8 +329,7 @@ fn a_worker_whose_number_is_taken_reports_under_another_what_it_was_granted() {
     let anna = world.connect_with(3, "anna", held);
     assert_eq!(world.ledger.report(world.now, anna, &said), Ok(vec![SpanOutcome::Recorded]));
     world.carry_out();
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 /// Each lease costs the coordinator some time, so who takes leases and gives them back soon gets few.

@@ -24,8 +24,7 @@ fn a_damaged_job_is_told_and_keeps_no_other_from_being_counted() {
     let (mut world, [damaged, other]) = world();
     let mut before = world.store.clone();
     world.connect(1, "anna");
-    world.finish();
-    world.check_done(other);
+    world.finish_job(other);
     let status = world.job(damaged);
     assert_eq!(status.state, JobState::Damaged);
     assert_eq!(status.failure.as_deref(), Some("two rows contradict each other"));
@@ -68,8 +67,7 @@ fn workers_of_a_job_that_is_set_aside_go_on_with_others() {
     world.ledger.set_aside(world.now, damaged, "a record is not what was written".to_owned());
     world.carry_out();
     assert_eq!(world.job(damaged).n_workers, 0);
-    world.finish();
-    world.check_done(other);
+    world.finish_job(other);
     assert_eq!(world.job(damaged).state, JobState::Damaged);
 }
 

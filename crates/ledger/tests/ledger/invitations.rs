@@ -34,8 +34,7 @@ fn check_waits(world: &World, job: JobId, expected: &str) {
 
 #[test]
 fn one_invitation_confirms_nothing_by_a_second_name() {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
+    let (mut world, job) = World::with_recounts(7, 100);
     liars(&mut world, 1, &["mallory-1", "mallory-2", "mallory-3"]);
     world.finish();
     check_waits(&world, job, "a second invitation is needed");
@@ -73,8 +72,7 @@ fn one_invitation_confirms_nothing_by_a_second_name() {
 
 #[test]
 fn names_of_one_invitation_do_not_outvote_another() {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
+    let (mut world, job) = World::with_recounts(7, 100);
     world.connect_of(1, 1, "anna");
     world.finish();
     // The names of a liar agree with each other, and nothing comes of it.
@@ -122,14 +120,12 @@ fn an_invitation_that_counts_both_passes_is_checked_by_another() {
 /// The converse: one name that belongs to two invitations, one after the other, is two parties.
 #[test]
 fn a_name_that_was_given_to_another_invitation_is_another_party() {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
+    let (mut world, job) = World::with_recounts(7, 100);
     world.connect_of(1, 1, "rack");
     world.finish();
     let mut world = world.restart();
     world.connect_of(2, 2, "rack");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 /// An operator blocks a name: others of the invitation go on.
@@ -145,8 +141,7 @@ fn an_operator_blocks_a_name_alone() {
 /// A party is suspect, and an operator has blocked one of its names: clearing the party leaves the block.
 #[test]
 fn a_block_by_an_operator_outlasts_the_suspicion() {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
+    let (mut world, job) = World::with_recounts(7, 100);
     liars(&mut world, 1, &["mallory-1"]);
     world.finish();
     world.connect_of(1, 10, "anna");
@@ -245,18 +240,15 @@ fn an_arbiter_that_lies_is_replaced() {
 /// Others recount the arbiter's own records, and an arbiter may be named later.
 #[test]
 fn an_arbiter_may_be_named_later_and_is_confirmed_by_others() {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
+    let (mut world, job) = World::with_recounts(7, 100);
     world.connect_of(1, 1, "anna");
     world.connect_of(7, 2, "mine");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     let n_before = world.store.second_counts(job).count();
     let more = Verification { recount_by: Some(arbiter()), ..Verification::default() };
     world.ledger.verify_more(world.now, job, more, 0).expect("it is done");
     world.carry_out();
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     assert_eq!(world.store.second_counts(job).count(), n_before, "it has agreed on all of it already");
 
     let other = Arbiter { party: Party::from_bytes([5; 16]), invitation: Some(5) };
@@ -266,8 +258,7 @@ fn an_arbiter_may_be_named_later_and_is_confirmed_by_others() {
     world.finish();
     assert_eq!(world.job(job).state, JobState::Verifying);
     world.connect_of(5, 3, "other");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     let n_records = world.store.records(job).count();
     assert_eq!(world.store.second_counts(job).count(), n_before + n_records);
 }

@@ -29,8 +29,7 @@ use world::{World, damage, named, priority};
 
 #[test]
 fn a_paused_job_loses_nothing_gets_no_leases_and_stays_paused_after_a_restart() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let worker = world.connect(1, "anna");
     assert!(world.step(worker));
     let in_hand = world.begin(worker);
@@ -52,21 +51,18 @@ fn a_paused_job_loses_nothing_gets_no_leases_and_stays_paused_after_a_restart() 
     world.ledger.resume(world.now, job).expect("is paused");
     world.ledger.resume(world.now, job).expect("may be repeated");
     world.carry_out();
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     assert_eq!(world.job(job).n_verified, 0, "nothing is counted twice");
 }
 
 #[test]
 fn a_job_that_is_done_is_exported_once() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     assert!(!world.ledger.exported(job) && !world.ledger.exported(JobId(7)), "it is not done, or not there");
     world.carry_out();
     assert_eq!(world.job(job).terms.exported_ms, None);
     _ = world.connect(1, "anna");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     for date_ms in [1000, 2000] {
         world.ledger.tell_date(date_ms);
         assert!(world.ledger.exported(job));
@@ -78,8 +74,7 @@ fn a_job_that_is_done_is_exported_once() {
 
 #[test]
 fn what_a_paused_worker_has_in_hand_is_given_to_nobody_else() {
-    let mut world = World::new();
-    let job = world.submit(9);
+    let (mut world, job) = World::with(9);
     let [first, second] = [world.connect(1, "anna"), world.connect(2, "bert")];
     let in_hand = world.begin(first);
     world.ledger.pause(world.now, job).expect("is running");
@@ -87,8 +82,7 @@ fn what_a_paused_worker_has_in_hand_is_given_to_nobody_else() {
     world.carry_out();
     while world.step(second) {}
     assert_eq!(world.report(first, in_hand), [SpanOutcome::Recorded]);
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
@@ -97,8 +91,7 @@ fn a_job_that_is_over_or_unknown_can_not_be_changed() {
     let [done, cancelled] = [world.submit(6), world.submit(7)];
     world.ledger.cancel(world.now, cancelled).expect("is there");
     world.connect(1, "anna");
-    world.finish();
-    world.check_done(done);
+    world.finish_job(done);
     let now = world.now;
     for (job, phase) in [(done, Phase::Done), (cancelled, Phase::Cancelled)] {
         let over = Err(JobRefusal::Over { job, phase });
@@ -154,15 +147,13 @@ fn a_lease_of_an_urgent_job_does_not_wait_behind_one_that_is_less_urgent() {
     world.ledger.report(world.now, worker, &report).expect("in order");
     world.pass(Duration::from_millis(100));
     assert_eq!(world.next(worker).map(|(job, _)| job), Some(urgent));
-    world.finish();
-    world.check_done(slow);
+    world.finish_job(slow);
     world.check_done(urgent);
 }
 
 #[test]
 fn a_drained_worker_reports_what_it_has_in_hand_and_gets_no_more() {
-    let mut world = World::new();
-    let job = world.submit(9);
+    let (mut world, job) = World::with(9);
     let [first, second, other] =
         [world.connect(1, "anna"), world.connect(2, "anna"), world.connect(3, "bert")];
     let in_hand = world.begin(first);
@@ -210,8 +201,7 @@ fn sensors_are_known_until_the_connection_is_lost() {
 
 #[test]
 fn a_blocked_name_gets_no_leases_until_it_is_unblocked_restarts_included() {
-    let mut world = World::new();
-    let job = world.submit(9);
+    let (mut world, job) = World::with(9);
     let [first, other] = [world.connect(1, "anna"), world.connect(2, "bert")];
     let in_hand = world.begin(first);
     let unknown = Err(UnknownWorker(named("carol")));
@@ -239,15 +229,13 @@ fn a_blocked_name_gets_no_leases_until_it_is_unblocked_restarts_included() {
     assert_eq!(world.ledger.unblock(world.now, &named("anna")), Ok(1));
     assert_eq!(world.ledger.unblock(world.now, &named("anna")), Ok(1), "may be repeated");
     world.carry_out();
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     assert_eq!(world.restart().ledger.blocked().count(), 0);
 }
 
 #[test]
 fn a_span_that_fails_on_all_parties_is_set_aside_and_the_rest_goes_on() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let workers = [1, 2, 3, 4].map(|id| world.connect(id, &format!("worker {id}")));
     let failed = world.fail(workers[0]).expect("something to count");
     let is_next = |world: &World, worker| world.next(worker).is_some_and(|(_, span)| span == failed);
@@ -271,16 +259,14 @@ fn a_span_that_fails_on_all_parties_is_set_aside_and_the_rest_goes_on() {
 
     world.ledger.resume(world.now, job).expect("is not over for good");
     world.carry_out();
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     assert_eq!(world.job(job).n_failed, 0);
 }
 
 #[test]
 fn one_name_with_many_sessions_fails_no_job() {
     for n_sessions in [3, 5, 12] {
-        let mut world = World::new();
-        let job = world.submit(8);
+        let (mut world, job) = World::with(8);
         let liars: Vec<WorkerId> = (1..=n_sessions).map(|id| world.connect(id, "mallory")).collect();
         let honest = world.connect(99, "anna");
         let mut n_failures = 0;
@@ -289,16 +275,14 @@ fn one_name_with_many_sessions_fails_no_job() {
             assert!(n_failures < 1000, "they are asked for ever");
         }
         while world.step(honest) {}
-        world.finish();
-        world.check_done(job);
+        world.finish_job(job);
         assert_eq!(world.job(job).n_failed, 0);
     }
 }
 
 #[test]
 fn what_fails_on_three_parties_is_counted_by_the_last_that_can() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let broken: Vec<WorkerId> = (1..=6).map(|id| world.connect(id, &format!("broken {id}"))).collect();
     while broken.iter().filter(|&&worker| world.fail(worker).is_some()).count() > 0 {}
     assert_eq!(world.job(job).state, JobState::Failed);
@@ -310,22 +294,19 @@ fn what_fails_on_three_parties_is_counted_by_the_last_that_can() {
 
 #[test]
 fn a_job_that_failed_on_the_only_worker_goes_on_when_another_comes() {
-    let mut world = World::new();
-    let job = world.submit(7);
+    let (mut world, job) = World::with(7);
     let only = world.connect(1, "anna");
     world.fail(only).expect("something to count");
     world.finish();
     assert_eq!(world.job(job).state, JobState::Failed);
     world.connect(2, "bert");
     assert_eq!(world.job(job).state, JobState::Running);
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
 fn a_worker_that_fails_again_and_again_gets_no_more() {
-    let mut world = World::new();
-    let job = world.submit(9);
+    let (mut world, job) = World::with(9);
     let broken = world.connect(1, "anna");
     let n_failures = (0..100).take_while(|_| world.fail(broken).is_some()).count();
     // It may hold another lease when it has failed on eight.
@@ -333,14 +314,12 @@ fn a_worker_that_fails_again_and_again_gets_no_more() {
     assert_eq!(world.worker_state(broken), WorkerState::Failing);
     assert_eq!(world.job(job).state, JobState::Failed);
     world.connect(2, "bert");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
 fn failures_on_what_is_not_held_change_nothing() {
-    let mut world = World::new();
-    let job = world.submit(7);
+    let (mut world, job) = World::with(7);
     let [first, second] = [world.connect(1, "anna"), world.connect(2, "bert")];
     let held = world.begin(first).expect("something to count");
     let failure =
@@ -352,14 +331,12 @@ fn failures_on_what_is_not_held_change_nothing() {
     let beyond = Failure { span: Span::new(0, 0, u64::MAX).expect("not empty"), ..failure };
     assert!(world.ledger.fail(world.now, first, &beyond).is_err());
     assert_eq!(world.report(first, Some(held)), [SpanOutcome::Recorded]);
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
 fn the_tail_of_a_slow_worker_goes_to_one_that_has_nothing_to_do() {
-    let mut world = World::new();
-    let job = world.submit(10);
+    let (mut world, job) = World::with(10);
     let slow = world.connect(1, "anna");
     while !world.ledger.jobs()[0].progress.n_recorded.is_multiple_of(5) || world.now.is_zero() {
         assert!(world.step(slow));
@@ -372,8 +349,7 @@ fn the_tail_of_a_slow_worker_goes_to_one_that_has_nothing_to_do() {
         world.report(slow, None);
         while world.step(idle) {}
     }
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
@@ -398,8 +374,7 @@ fn a_lease_of_which_nothing_comes_is_not_held_by_work_that_is_less_urgent() {
 
 #[test]
 fn a_worker_that_lives_keeps_its_lease_for_as_long_as_it_takes() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let worker = world.connect(1, "anna");
     let in_hand = world.begin(worker);
     for _ in 0..1000 {
@@ -447,8 +422,7 @@ fn a_job_that_is_said_to_be_done_and_is_not_is_damaged() {
 /// A coordinator that ended before it could mark a job as done has left it complete.
 #[test]
 fn a_job_of_which_all_is_recorded_is_done() {
-    let mut world = World::new();
-    let job = world.submit(6);
+    let (mut world, job) = World::with(6);
     world.connect(0, "anna");
     world.finish();
     let mut stored = world.store.load().expect("memory");
@@ -557,7 +531,6 @@ fn a_lease_taken_just_as_it_is_begun_is_counted_twice_and_recorded_once() {
     assert_eq!(world.report(second, Some(again)), [SpanOutcome::Repeated]);
     world.ledger.resume(world.now, paused).expect("is paused");
     world.carry_out();
-    world.finish();
-    world.check_done(stays);
+    world.finish_job(stays);
     assert_eq!(world.job(stays).n_verified, 0, "nobody was drawn to confirm it");
 }

@@ -50,13 +50,11 @@ fn a_job_that_nobody_can_count_waits_and_says_why_and_holds_up_nobody() {
     );
     let search = world.submit(8);
     assert_eq!(held(&world, old), [search]);
-    world.finish();
-    world.check_done(search);
+    world.finish_job(search);
     assert_eq!(world.job(halves).state, JobState::Queued);
     let able = world.connect_able(2, "able");
     assert_eq!((held(&world, able), world.job(halves).waits_for), (vec![halves], None));
-    world.finish();
-    world.check_done(halves);
+    world.finish_job(halves);
 }
 
 #[test]
@@ -67,8 +65,7 @@ fn a_worker_of_another_decomposition_of_halves_still_searches() {
     let newer = HalvesSkill { decomposition, speed: Speed::from(1000) };
     let worker = world.connect_as(1, "newer", newer, Vec::new());
     assert_eq!(held(&world, worker), [search]);
-    world.finish();
-    world.check_done(search);
+    world.finish_job(search);
     assert_eq!(world.job(halves).state, JobState::Queued);
 }
 
@@ -125,8 +122,7 @@ fn the_rest_of_a_lease_goes_to_whom_can_count_it() {
     }
     world.pass(Duration::from_secs(1));
     assert_eq!(held(&world, old), []);
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
@@ -138,8 +134,7 @@ fn a_span_that_failed_is_tried_by_those_that_can_count_it() {
     world.finish();
     assert_eq!((held(&world, old), world.job(job).state), (vec![], JobState::Failed));
     world.connect_able(3, "another");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
 }
 
 #[test]
@@ -151,8 +146,7 @@ fn a_restart_keeps_the_method_and_refuses_another_decomposition() {
     let mut world = world.restart();
     assert_eq!(world.job(job).method, Method::Halves);
     world.connect_able(1, "able");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     let entry = world.store.load().expect("memory").jobs.remove(0).entry;
     let other = JobEntry { decomposition: 99, ..entry };
     world.store.commit(&[Write::Job(other)]).expect("memory");

@@ -57,8 +57,7 @@ fn come_back(world: &mut World, name: &str, late: Delta) {
 /// Two liars who agree contradict an honest party: the coordinator counts the span itself, and finds them out.
 #[test]
 fn nobody_is_outvoted() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 100);
+    let (mut world, job) = World::with_recounts(6, 100);
     world.connect(1, "cora");
     world.finish();
     let [anna, bert] = [(2, "anna"), (3, "bert")].map(|(id, name)| world.connect(id, name));
@@ -102,8 +101,7 @@ fn what_a_friend_confirmed_does_not_stand_when_the_liar_is_found_out() {
 #[test]
 fn a_name_that_contradicts_itself_speaks_for_nothing() {
     for is_record_wrong in [true, false] {
-        let mut world = World::new();
-        let job = world.submit_verified(6, 100);
+        let (mut world, job) = World::with_recounts(6, 100);
         let by = if is_record_wrong { MORE } else { Count::default() };
         let mut late = begin_and_vanish(&mut world, "anna", ("anna", by));
         late.count.solutions += u64::from(!is_record_wrong);
@@ -121,8 +119,7 @@ fn a_name_that_contradicts_itself_speaks_for_nothing() {
 /// A party that contradicts itself no longer confirms a span, so another must confirm it.
 #[test]
 fn each_span_on_which_two_names_agree_is_counted_once() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 100);
+    let (mut world, job) = World::with_recounts(6, 100);
     let mut late = begin_and_vanish(&mut world, "anna", ("anna", Count::default()));
     world.connect(3, "bert");
     world.finish();
@@ -140,8 +137,7 @@ fn each_span_on_which_two_names_agree_is_counted_once() {
 
 #[test]
 fn a_job_that_is_exported_is_open_again_when_it_is_contradicted() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 0);
+    let (mut world, job) = World::with_recounts(6, 0);
     let mut late = begin_and_vanish(&mut world, "mallory", ("anna", Count::default()));
     world.check_done(job);
     assert!(world.ledger.exported(job));

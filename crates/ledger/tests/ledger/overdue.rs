@@ -92,8 +92,7 @@ fn a_duration_that_can_not_be_measures_nothing() {
 
 #[test]
 fn threads_that_have_shown_nothing_get_few_leases() {
-    let mut world = World::new();
-    let job = world.submit(14);
+    let (mut world, job) = World::with(14);
     let n_parts = world.job(job).progress.n_subproblems;
     assert!(n_parts > 640, "{n_parts}");
     let claims = world.connect_claiming(2, "many", MOST_THREADS, 1e3);

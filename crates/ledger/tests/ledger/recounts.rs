@@ -30,8 +30,7 @@ const LONGER: Count = Count { solutions: 0, work: 1 };
 
 #[test]
 fn all_is_counted_again_by_another_name_before_the_job_is_done() {
-    let mut world = World::new();
-    let job = world.submit_verified(8, 100);
+    let (mut world, job) = World::with_recounts(8, 100);
     world.connect(1, "anna");
     world.finish();
     let status = world.job(job);
@@ -44,27 +43,23 @@ fn all_is_counted_again_by_another_name_before_the_job_is_done() {
     assert_eq!(world.job(job).state, JobState::Verifying, "the same name confirms nothing");
 
     world.connect(3, "bert");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     check_confirmed(&world, job);
     assert_eq!(world.job(job).n_verified, world.store.records(job).count() as u64);
 }
 
 #[test]
 fn nothing_is_counted_again_of_a_job_that_does_not_want_it() {
-    let mut world = World::new();
-    let job = world.submit_verified(8, 0);
+    let (mut world, job) = World::with_recounts(8, 0);
     world.connect(1, "anna");
     world.connect(2, "bert");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     assert_eq!((world.job(job).n_verified, world.store.second_counts(job).count()), (0, 0));
 }
 
 #[test]
 fn a_restart_goes_on_with_what_is_not_confirmed() {
-    let mut world = World::new();
-    let job = world.submit_verified(8, 100);
+    let (mut world, job) = World::with_recounts(8, 100);
     let anna = world.connect(1, "anna");
     world.finish();
     let bert = world.connect(2, "bert");
@@ -77,8 +72,7 @@ fn a_restart_goes_on_with_what_is_not_confirmed() {
 
     let mut world = world.restart();
     world.connect(3, "carol");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     check_confirmed(&world, job);
     let by_carol = world.store.second_counts(job).filter(|it| it.source.name == named("carol")).count();
     assert_eq!(by_carol + n_before, world.store.records(job).count(), "nothing is counted three times");
@@ -86,8 +80,7 @@ fn a_restart_goes_on_with_what_is_not_confirmed() {
 
 #[test]
 fn what_is_done_of_a_record_is_lost_with_the_lease_and_counted_by_another() {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
+    let (mut world, job) = World::with_recounts(7, 100);
     world.connect(1, "anna");
     world.finish();
     let bert = world.connect(2, "bert");
@@ -97,16 +90,14 @@ fn what_is_done_of_a_record_is_lost_with_the_lease_and_counted_by_another() {
     world.workers.remove(&bert);
     world.carry_out();
     world.connect(3, "carol");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     check_confirmed(&world, job);
 }
 
 /// Plays a liar that counts everything, first or second.
 #[track_caller]
 fn check_liar(lie: Count, lies_first: bool) {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
+    let (mut world, job) = World::with_recounts(7, 100);
     let names = if lies_first { ["mallory", "bert"] } else { ["bert", "mallory"] };
     let ids = [WorkerId(1), WorkerId(2)];
     for (id, name) in ids.into_iter().zip(names) {
@@ -177,8 +168,7 @@ fn all_that_a_suspect_recorded_is_counted_again_in_all_jobs() {
 
 #[test]
 fn a_span_is_disputed_while_the_coordinator_agrees_with_nobody() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 100);
+    let (mut world, job) = World::with_recounts(6, 100);
     for (id, name) in [(1, "anna"), (2, "bert"), (3, "carol")] {
         let worker = world.connect(id, name);
         world.workers.get_mut(&worker).expect("connected").lie = Count { solutions: id, work: 0 };
@@ -235,8 +225,7 @@ fn a_name_that_is_cleared_is_not_held_against_anybody() {
 /// Two names agree, the job is done, and then a third contradicts them: it loses at once.
 #[test]
 fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 100);
+    let (mut world, job) = World::with_recounts(6, 100);
     let mallory = world.connect(1, "mallory");
     let mut late = world.begin(mallory).expect("something to count");
     world.ledger.disconnect(world.now, mallory);
@@ -245,8 +234,7 @@ fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
     world.connect(2, "anna");
     world.finish();
     world.connect(3, "bert");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     let span = late.span;
     assert!(world.store.records(job).any(|record| record.span == span), "a record of one subproblem");
 
@@ -263,8 +251,7 @@ fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
 /// Otherwise, friends that take all the work would keep honest parties from being drawn.
 #[test]
 fn who_waited_in_vain_for_work_confirms_records_and_who_comes_later_does_not() {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
+    let (mut world, job) = World::with_recounts(7, 100);
     let [anna, bert, carol] =
         [(1, "anna"), (2, "bert"), (3, "carol")].map(|(id, name)| world.connect(id, name));
     while world.job(job).state != JobState::Verifying {
@@ -276,31 +263,27 @@ fn who_waited_in_vain_for_work_confirms_records_and_who_comes_later_does_not() {
         world.step(anna);
     }
     world.connect(4, "dora");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     let again: BTreeSet<_> = world.store.second_counts(job).map(|again| again.source.name.clone()).collect();
     assert_eq!(again, BTreeSet::from(["bert", "carol"].map(named)));
 }
 
 #[test]
 fn a_failing_worker_leaves_records_to_others() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 100);
+    let (mut world, job) = World::with_recounts(6, 100);
     world.connect(1, "anna");
     world.finish();
     let bert = world.connect(2, "bert");
     world.pass(Duration::from_secs(1));
     assert!(world.fail(bert).is_some());
     world.connect(3, "carol");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     check_confirmed(&world, job);
 }
 
 #[test]
 fn records_are_counted_again_under_leases_that_look_like_any() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 100);
+    let (mut world, job) = World::with_recounts(6, 100);
     world.connect(1, "anna");
     world.finish();
     let bert = world.connect(2, "bert");
@@ -316,8 +299,7 @@ fn whoever_opens_a_state_draws_new_seeds_for_open_jobs() {
     let mut world = World::new();
     let [done, open] = [world.submit_verified(8, 0), world.submit_verified(9, 50)];
     world.connect(1, "anna");
-    world.finish();
-    world.check_done(done);
+    world.finish_job(done);
     let stored = world.store.load().expect("memory");
     let seeds = |stored: &Stored| -> Vec<_> {
         [done, open]

@@ -89,8 +89,7 @@ fn who_counts_the_tail_of_a_job_reports_more_often_until_it_is_over() {
     }
     assert!(told(&world).iter().all(|interval| (SECOND * 5..SECOND * 10).contains(interval)));
     assert!(world.told(idle) >= Some(SECOND * 20), "it counts nothing");
-    world.finish();
-    world.check_done(job);
+    world.finish_job(job);
     workers.iter().for_each(|&worker| _ = world.report(worker, None));
     assert!(told(&world).iter().all(|interval| *interval >= SECOND * 20));
 }

@@ -120,15 +120,13 @@ fn a_second_pass_that_is_given_up_leaves_the_first_what_it_is() {
     let mut world = world.restart();
     assert_eq!(world.job(first).state, JobState::Verifying);
     world.connect(2, "bert");
-    world.finish();
-    world.check_done(first);
+    world.finish_job(first);
     world.check_done(JobId(3));
 }
 
 #[test]
 fn a_job_that_is_done_is_counted_a_second_time() {
-    let mut world = World::new();
-    let job = world.submit(7);
+    let (mut world, job) = World::with(7);
     let worker = world.connect(1, "anna");
     while world.step(worker) {}
     world.check_done(job);
@@ -245,8 +243,7 @@ fn a_lie_that_the_second_pass_finds_is_counted_again_and_the_liar_is_blocked() {
 /// A job that is done is recounted further on request.
 #[test]
 fn a_larger_share_of_a_job_that_is_done_is_counted_again() {
-    let mut world = World::new();
-    let job = world.submit(7);
+    let (mut world, job) = World::with(7);
     let worker = world.connect(1, "anna");
     while world.step(worker) {}
     world.check_done(job);
@@ -349,6 +346,5 @@ fn nobody_chooses_his_parts_of_a_second_pass() {
     let n_parts = usize::try_from(world.job(first).n_parts).expect("few");
     assert!(!offered.is_empty() && offered.len() <= n_parts / 2, "{} of {n_parts}", offered.len());
     assert!(offered.values().all(|n_times| *n_times == 1), "{offered:?}");
-    world.finish();
-    world.check_done(first);
+    world.finish_job(first);
 }

@@ -144,8 +144,7 @@ fn a_blocked_worker_does_not_count_for_the_time_left() {
 /// Core-hours are shown to people, so nobody earns those of a century in a second.
 #[test]
 fn a_record_takes_no_longer_than_since_its_lease_was_granted() {
-    let mut world = World::new();
-    let job = world.submit(8);
+    let (mut world, job) = World::with(8);
     let worker = world.connect(1, "anna");
     world.pass(Duration::from_secs(3));
     for _ in 0..3 {

@@ -32,24 +32,11 @@ fn a_per_cent_is_counted_again_if_two_parties_can_do_it_or_nobody_is_there_yet()
 #[test]
 fn what_takes_core_years_is_taken_only_if_somebody_says_that_it_is_meant() {
     let mut world = World::new();
-    for (n, method, price) in [
-        (
-            26,
-            Method::Search,
-            "n = 26 takes some 2.2 core-years by search even if all workers have the fastest kernel, avx512",
-        ),
-        (
-            28,
-            Method::Halves,
-            "n = 28 takes some 55 core-years by halves even if all workers have the fastest kernel, avx512",
-        ),
-    ] {
+    for (n, method) in [(26, Method::Search), (28, Method::Halves)] {
         let asked = Submission { method, ..unsaid(n) };
         let refused = world.submit_on(&asked).expect_err("nobody has said so");
         assert_eq!(refused, SubmissionRefusal::Expensive { n: size(n), method });
-        assert_eq!(refused.to_string(), price);
-        let confirmed = Submission { confirmed: true, ..asked };
-        _ = world.submit_on(&confirmed).expect("somebody has said so");
+        _ = world.submit_on(&Submission { confirmed: true, ..asked }).expect("somebody has said so");
     }
     _ = world.submit_on(&unsaid(25)).expect("it takes less than a year");
 }

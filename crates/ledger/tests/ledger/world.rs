@@ -85,6 +85,20 @@ impl World {
         Self::of(Stored::default(), MemoryStore::default())
     }
 
+    /// Returns a world with a job.
+    pub(crate) fn with(n: u8) -> (Self, JobId) {
+        let mut world = Self::new();
+        let job = world.submit(n);
+        (world, job)
+    }
+
+    /// Returns a world with a job, of which this percentage is counted again.
+    pub(crate) fn with_recounts(n: u8, percent: u32) -> (Self, JobId) {
+        let mut world = Self::new();
+        let job = world.submit_verified(n, percent);
+        (world, job)
+    }
+
     pub(crate) fn of(stored: Stored, store: MemoryStore) -> Self {
         Self::of_run(stored, store, 0)
     }
@@ -350,6 +364,13 @@ impl World {
             let is_busy = n_counting > 0 || self.ledger.is_drawing() || self.are_busy();
             n_idle = if is_busy { 0 } else { n_idle + 1 };
         }
+    }
+
+    /// Lets all workers count to the end of a job.
+    #[track_caller]
+    pub(crate) fn finish_job(&mut self, job: JobId) {
+        self.finish();
+        self.check_done(job);
     }
 
     fn are_busy(&self) -> bool {

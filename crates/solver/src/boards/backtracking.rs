@@ -243,16 +243,6 @@ mod tests {
     }
 
     #[test]
-    fn eight_queens_take_the_known_number_of_tries() {
-        // 876 squares and 113 queens to the first solution of n = 8: the numbers that textbooks print for this search.
-        let mut search = Backtracking::new(8, &Given::default()).expect("no queens");
-        let SearchEnd::Found(placement) = search.solve(&NEVER) else { panic!("there is a solution") };
-        assert_eq!(placement.to_string(), "[0 4 7 5 2 6 1 3]");
-        let Tried { squares, placed, taken_back, pruned } = search.tried();
-        assert_eq!((squares, placed, taken_back, pruned), (876, 113, 105, 0));
-    }
-
-    #[test]
     fn a_stopped_search_says_so() {
         let mut search = Backtracking::new(30, &Given::default()).expect("no queens");
         assert_eq!(search.solve(&AtomicBool::new(true)), SearchEnd::Stopped);

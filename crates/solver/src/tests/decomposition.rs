@@ -5,16 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
+use super::{NEVER, check_total, plan_by, size};
 use crate::classic;
 use crate::free_rows::{FreeRows, RowState};
 use crate::prefix::Prefixes;
-use crate::{BoardSize, Count, Cross, Kernel, Method, Pass, Plan, PlanProgress, Square, Symmetry, published};
-
-static NEVER: AtomicBool = AtomicBool::new(false);
-
-fn size(n: u8) -> BoardSize {
-    BoardSize::new(n).expect("a board size")
-}
+use crate::{BoardSize, Count, Cross, Kernel, Method, Pass, Plan, PlanProgress, Square, Symmetry};
 
 /// Counts subproblems `from..to` at `depth`.
 fn count(free: &FreeRows, depth: u8, from: u64, to: u64) -> Count {
@@ -24,25 +19,13 @@ fn count(free: &FreeRows, depth: u8, from: u64, to: u64) -> Count {
 }
 
 fn plan(n: u8) -> Plan {
-    Plan::new(size(n), Method::Search, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
-}
-
-#[track_caller]
-fn check_total(n: u8) {
-    let plan = plan(n);
-    let mut total = 0;
-    for planned in plan.parts() {
-        let all = 0..planned.choice().n_subproblems;
-        let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("nobody stops it");
-        total += u128::from(planned.weight()) * u128::from(counted.solutions);
-    }
-    assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}");
+    plan_by(Method::Search, n)
 }
 
 #[test]
 fn totals_are_the_published_counts() {
     for n in 0..=15 {
-        check_total(n);
+        check_total(Method::Search, n, Kernel::Portable);
     }
 }
 

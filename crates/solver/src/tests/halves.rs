@@ -3,31 +3,13 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
+use super::{NEVER, available, check_total, plan_by, size};
 use crate::{
-    BoardSize, Count, Kernel, Method, Plan, PlannedPart, Sampler, SplitMix, Symmetry,
-    parts_in_counting_order, published,
+    Count, Kernel, Method, Plan, PlannedPart, Sampler, SplitMix, Symmetry, parts_in_counting_order, published,
 };
 
-static NEVER: AtomicBool = AtomicBool::new(false);
-
-fn size(n: u8) -> BoardSize {
-    BoardSize::new(n).expect("a board size")
-}
-
 fn plan(n: u8) -> Plan {
-    Plan::new(size(n), Method::Halves, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
-}
-
-#[track_caller]
-fn check_total(n: u8, kernel: Kernel) {
-    let plan = plan(n);
-    let mut total = 0;
-    for planned in plan.parts() {
-        let all = 0..planned.choice().n_subproblems;
-        let counted = planned.subproblems().count(all, kernel, &NEVER).expect("nobody stops it");
-        total += u128::from(planned.weight()) * u128::from(counted.solutions);
-    }
-    assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}, {kernel}");
+    plan_by(Method::Halves, n)
 }
 
 /// Returns the largest board to count: QUEENS_HALVES if set, else one that takes seconds.
@@ -37,9 +19,9 @@ fn largest(in_seconds: u8) -> u8 {
 
 #[test]
 fn totals_are_the_published_counts() {
-    for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+    for kernel in available() {
         for n in 0..=largest(14) {
-            check_total(n, kernel);
+            check_total(Method::Halves, n, kernel);
         }
     }
 }
@@ -60,7 +42,7 @@ fn specified_totals_are_the_published_counts() {
 /// Any run of numbers has the sum of its single counts, whatever was counted before.
 #[test]
 fn every_cutting_of_a_part_has_its_sums() {
-    let kernels = || Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
+    let kernels = || available();
     for (n, kernel) in (4..=11).flat_map(|n| kernels().map(move |kernel| (n, kernel))) {
         for planned in plan(n).parts() {
             let n_subproblems = planned.choice().n_subproblems;
@@ -175,7 +157,7 @@ fn what_is_stopped_counts_nothing() {
     assert!(Plan::new(size(20), Method::Halves, NonZeroUsize::MIN, &stop).is_none());
     for n in [12, 20, 23, 28] {
         let part = parts_in_counting_order(size(n), Method::Halves)[0];
-        for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+        for kernel in available() {
             let mut subproblems = part.subproblems(Symmetry::IDENTITY);
             assert_eq!(subproblems.count(0..u64::MAX, kernel, &stop), None, "n = {n}, {kernel}");
             assert_eq!(subproblems.count(5..5, kernel, &stop), Some(Count::default()), "n = {n}, {kernel}");

@@ -8,19 +8,14 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use super::{NEVER, available, size};
 use crate::free_rows::{FreeRow, FreeRows, RowState};
 use crate::prefix::Prefixes;
 use crate::tests::skip::{impossible, skipped};
 use crate::{BoardSize, Count, Cross, Kernel, Square};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
-
-fn size(n: u8) -> BoardSize {
-    BoardSize::new(n).expect("a board size")
-}
-
 fn others() -> impl Iterator<Item = Kernel> {
-    let available = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
+    let available = available();
     available.filter(|&kernel| kernel != Kernel::Portable)
 }
 

@@ -243,6 +243,7 @@ fn what_is_not_for_us_is_left_alone() {
     let newer = "by another version: it has schema version 2, this program knows those up to 1";
     check("", run("PRAGMA user_version = 2"), newer);
     check("", run("PRAGMA user_version = 0"), "is damaged: it has schema version 0");
+    check("", |dir| fs::create_dir(dir.join("lock")).expect("made"), "lock");
     check("queens.db", |_| (), "queens.db': Not a directory");
     check("queens.db/below", |_| (), "queens.db/below': Not a directory");
     check(

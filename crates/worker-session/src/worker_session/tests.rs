@@ -1,5 +1,8 @@
 //! Tests of the messages of a worker's session, and of their times.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use queens_model::{HalvesSkill, JobIdentity, Lease, LeasedSpan, Name, Report, Speed, WorkerId};
 use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
@@ -35,6 +38,20 @@ fn lease(spans: &[Span]) -> ToWorker {
 fn count(queue: &mut LeaseQueue) {
     assert!(queue.begin(LEASE).is_some());
     queue.finish(LEASE, Count { solutions: 1, work: 1 }, SECOND);
+}
+
+fn connected() -> (WorkerSession, LeaseQueue) {
+    let (mut session, queue) = (session(), LeaseQueue::default());
+    session.connect(Duration::ZERO, &queue);
+    (session, queue)
+}
+
+/// Returns a connected session with a lease in hand, and what stops it.
+fn counting(span: Span) -> (WorkerSession, LeaseQueue, Arc<AtomicBool>) {
+    let (mut session, mut queue) = connected();
+    session.hear(Duration::ZERO, lease(&[span]), &mut queue);
+    let stop = queue.next_lease().expect("was heard").stop;
+    (session, queue, stop)
 }
 
 #[track_caller]
@@ -74,8 +91,7 @@ fn what_is_not_acknowledged_is_said_again_in_the_next_session() {
 
 #[test]
 fn an_idle_worker_says_now_and_then_that_it_lives_and_a_busy_one_each_second() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
+    let (mut session, mut queue) = connected();
     let said = |session: &mut WorkerSession, queue: &mut LeaseQueue| {
         let says = |second: &u32| !session.step(SECOND * *second, queue).messages.is_empty();
         (0..12).filter(says).collect::<Vec<u32>>()
@@ -88,8 +104,7 @@ fn an_idle_worker_says_now_and_then_that_it_lives_and_a_busy_one_each_second() {
 
 #[test]
 fn a_lease_that_has_ended_is_reported_at_once_and_what_failed_before_it() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
+    let (mut session, mut queue) = connected();
     session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
     assert_eq!(session.step(Duration::ZERO, &mut queue).next, AfterStep::Wait { until: SECOND });
     queue.next_lease().expect("was heard");
@@ -107,8 +122,7 @@ fn a_lease_that_has_ended_is_reported_at_once_and_what_failed_before_it() {
 
 #[test]
 fn long_reports_are_cut_and_the_last_ends_the_lease() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
+    let (mut session, mut queue) = connected();
     // The spans don't touch, so that each becomes a delta.
     let n_deltas = u64::try_from(MOST_DELTAS).expect("fits") + 1;
     let spans: Vec<Span> = (0..n_deltas).map(|i| span(2 * i, 2 * i + 1)).collect();
@@ -124,10 +138,7 @@ fn long_reports_are_cut_and_the_last_ends_the_lease() {
 
 #[test]
 fn a_worker_that_nobody_answers_reports_no_more_and_connects_again() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, u64::MAX)]), &mut queue);
-    queue.next_lease().expect("was heard");
+    let (mut session, mut queue, _) = counting(span(0, u64::MAX));
     let mut n_deltas = 0;
     for second in 1..=60 {
         count(&mut queue);
@@ -145,10 +156,7 @@ fn a_worker_that_nobody_answers_reports_no_more_and_connects_again() {
 
 #[test]
 fn a_worker_that_is_sent_home_counts_what_is_in_hand_and_leaves_when_that_is_acknowledged() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
-    queue.next_lease().expect("was heard");
+    let (mut session, mut queue, _) = counting(span(0, 9));
     assert!(queue.begin(LEASE).is_some());
     assert_eq!(session.hear(Duration::ZERO, ToWorker::Drain, &mut queue), Some(Remark::Drained));
     session.hear(Duration::ZERO, lease(&[span(20, 29)]), &mut queue);
@@ -175,8 +183,7 @@ fn a_worker_that_is_sent_home_counts_what_is_in_hand_and_leaves_when_that_is_ack
 
 #[test]
 fn a_worker_whose_goodbye_nobody_answers_leaves_and_knows_it() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
+    let (mut session, mut queue) = connected();
     // A worker that stays ignores it.
     session.hear(Duration::ZERO, ToWorker::Farewell, &mut queue);
     assert!(!session.is_leaving());
@@ -195,10 +202,7 @@ fn a_worker_whose_goodbye_nobody_answers_leaves_and_knows_it() {
 
 #[test]
 fn whoever_is_sent_home_by_a_coordinator_that_records_nothing_stays_and_says_it_to_the_next() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
-    queue.next_lease().expect("was heard");
+    let (mut session, mut queue, _) = counting(span(0, 9));
     count(&mut queue);
     session.hear(Duration::ZERO, ToWorker::Drain, &mut queue);
     assert!(queue.begin(LEASE).is_none());
@@ -218,10 +222,7 @@ fn whoever_is_sent_home_by_a_coordinator_that_records_nothing_stays_and_says_it_
 
 #[test]
 fn a_worker_whose_number_is_taken_says_all_again_under_another() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
-    queue.next_lease().expect("was heard");
+    let (mut session, mut queue, _) = counting(span(0, 9));
     count(&mut queue);
     let first = session.step(SECOND, &mut queue).messages;
     count(&mut queue);
@@ -234,13 +235,10 @@ fn a_worker_whose_number_is_taken_says_all_again_under_another() {
 
 #[test]
 fn a_worker_that_is_told_to_leave_waits_for_its_coordinator_but_not_for_ever() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
-    let stop = queue.next_lease().expect("was heard").stop;
+    let (mut session, mut queue, stop) = counting(span(0, 9));
     count(&mut queue);
     session.leave(Duration::ZERO, &mut queue);
-    assert!(stop.load(std::sync::atomic::Ordering::Relaxed) && queue.begin(LEASE).is_none());
+    assert!(stop.load(Ordering::Relaxed) && queue.begin(LEASE).is_none());
     assert_eq!(report(&session.step(Duration::ZERO, &mut queue).messages[0]).deltas.len(), 1);
     queue.end(LEASE);
     assert_eq!(report(&session.step(SECOND / 2, &mut queue).messages[0]).finished, [LEASE]);
@@ -257,10 +255,7 @@ fn a_worker_that_is_told_to_leave_waits_for_its_coordinator_but_not_for_ever() {
 
 #[test]
 fn a_worker_reports_as_often_as_it_is_told_until_the_session_ends() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, u64::MAX)]), &mut queue);
-    queue.next_lease().expect("was heard");
+    let (mut session, mut queue, _) = counting(span(0, u64::MAX));
     let mut said = |session: &mut WorkerSession, seconds: std::ops::Range<u32>| {
         let says = |second: &u32| {
             count(&mut queue);
@@ -289,8 +284,7 @@ fn a_worker_reports_as_often_as_it_is_told_until_the_session_ends() {
 
 #[test]
 fn what_has_ended_waits_for_no_interval_and_what_goes_on_does() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
+    let (mut session, mut queue) = connected();
     session.step(Duration::ZERO, &mut queue);
     session.hear(Duration::ZERO, ToWorker::ReportEvery((SECOND * 60).try_into().expect("one")), &mut queue);
     session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
@@ -334,10 +328,7 @@ fn however_seldom_it_reports_a_worker_is_heard_of_in_each_interval() {
 
 #[test]
 fn a_worker_that_reports_seldom_gives_up_a_stuck_connection_as_soon_as_any() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, u64::MAX)]), &mut queue);
-    queue.next_lease().expect("was heard");
+    let (mut session, mut queue, _) = counting(span(0, u64::MAX));
     count(&mut queue);
     assert_eq!(session.step(Duration::ZERO, &mut queue).messages.len(), 1);
     session.hear(Duration::ZERO, ToWorker::ReportEvery((SECOND * 3600).try_into().expect("one")), &mut queue);
@@ -348,13 +339,10 @@ fn a_worker_that_reports_seldom_gives_up_a_stuck_connection_as_soon_as_any() {
 
 #[test]
 fn a_paused_worker_gives_all_back_and_says_goodbye_and_counts_in_a_session_after_that() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
-    let stop = queue.next_lease().expect("was heard").stop;
+    let (mut session, mut queue, stop) = counting(span(0, 9));
     count(&mut queue);
     session.pause(&mut queue);
-    assert!(stop.load(std::sync::atomic::Ordering::Relaxed), "the current chunk is dropped");
+    assert!(stop.load(Ordering::Relaxed), "the current chunk is dropped");
     assert!(queue.begin(LEASE).is_none() && session.is_paused() && !session.is_leaving());
     queue.end(LEASE);
     let said = session.step(SECOND / 10, &mut queue).messages;
@@ -380,10 +368,7 @@ fn a_paused_worker_gives_all_back_and_says_goodbye_and_counts_in_a_session_after
 
 #[test]
 fn what_a_paused_worker_counted_before_it_lost_its_coordinator_is_offered_later() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
-    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
-    queue.next_lease().expect("was heard");
+    let (mut session, mut queue, _) = counting(span(0, 9));
     count(&mut queue);
     let first = session.step(SECOND * 2, &mut queue).messages;
     count(&mut queue);
@@ -405,8 +390,7 @@ fn what_a_paused_worker_counted_before_it_lost_its_coordinator_is_offered_later(
 
 #[test]
 fn a_worker_that_is_drained_while_it_is_paused_leaves_for_good() {
-    let (mut session, mut queue) = (session(), LeaseQueue::default());
-    session.connect(Duration::ZERO, &queue);
+    let (mut session, mut queue) = connected();
     session.pause(&mut queue);
     session.hear(Duration::ZERO, ToWorker::Drain, &mut queue);
     assert!(!session.is_paused() && session.begins_nothing());

@@ -7,12 +7,8 @@ use std::process::Command;
 
 use queens_store::sqlite::audit;
 use queens_tests::cleanup::Undo;
-use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker};
-use queens_tests::data_dir::DATABASE;
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, clean, run, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary, skipped_without_root};
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 use super::temp;
 
@@ -22,7 +18,7 @@ fn counting(data_dir: &Path) -> (Coordinator, Running, String) {
     let worker = coordinator.worker("anna");
     let job = coordinator.submit(16);
     let is_recorded = || coordinator.status(&job)["recorded"] != "0";
-    wait_until("records", || is_recorded().then_some(()));
+    wait_for("records", is_recorded);
     (coordinator, worker, job)
 }
 
@@ -102,10 +98,9 @@ fn a_second_coordinator_is_refused_where_the_directory_is_mounted_again() {
 
 /// Returns the public key of a directory.
 fn key(dir: &Path) -> String {
-    let mut key = clean(Command::new(binary("queens-coordinator")));
+    let mut key = program("queens-coordinator");
     key.args(["key", "--data-dir"]).arg(dir);
-    let shown = run(key);
-    assert!(shown.status.success(), "{shown:?}");
+    let shown = run(key).good();
     shown.stdout
 }
 
@@ -125,7 +120,7 @@ fn coordinators_of_a_database_may_have_one_directory() {
     let first = Coordinator::start_command(command(), &data_dir);
     let _worker = first.worker("anna");
     let job = first.submit(16);
-    wait_until("records", || (first.status(&job)["recorded"] != "0").then_some(()));
+    wait_for("records", || first.status(&job)["recorded"] != "0");
     let before = key(&data_dir);
     let mut second = Service::start(command(), &scratch.path().join("second.log"));
     let stands_by = second.logged("standing by address=");
@@ -133,7 +128,7 @@ fn coordinators_of_a_database_may_have_one_directory() {
     assert_eq!(second.logged("listening address="), stands_by);
     let url = format!("http://{stands_by}");
     let _fast = fast_worker(&url);
-    let counted = run(queens_tests::process::queens(["watch", &job, "--coordinator", &url]));
+    let counted = run(queens(["watch", &job, "--coordinator", &url]));
     assert!(counted.stdout.contains("14772512"), "{counted:?}");
     second.stop();
     assert_eq!(key(&data_dir), before);
@@ -150,7 +145,7 @@ fn coordinators_of_a_database_may_have_one_directory() {
 #[test]
 fn a_coordinator_of_a_database_leaves_the_jobs_of_a_directory_alone() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let (coordinator, _worker, job) = counting(&data_dir);
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
@@ -158,7 +153,7 @@ fn a_coordinator_of_a_database_leaves_the_jobs_of_a_directory_alone() {
     let mut second = Service::start(command, &scratch.path().join("second.log"));
     let address = second.logged("listening address=");
     assert!(second.log().contains("there are jobs in the data directory as well"), "{}", second.log());
-    let jobs = run(queens_tests::process::queens(["jobs", "--coordinator", &format!("http://{address}")]));
+    let jobs = run(queens(["jobs", "--coordinator", &format!("http://{address}")]));
     assert!(jobs.stdout.contains("no jobs"), "{jobs:?}");
     check_total(&data_dir, coordinator, &job);
     second.stop();

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::process::{processor_time, wait_until};
-use queens_tests::{TempDir, say};
+use queens_tests::prelude::*;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -29,12 +27,12 @@ type Window = watch::Receiver<Option<(Instant, Instant)>>;
 fn workers_report_as_often_as_they_are_told_and_none_starves() {
     let _alone = alone();
     let (n_workers, settled, measured) = (100_000, Duration::from_secs(70), Duration::from_secs(60));
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let command = on_cores_apart(&coordinator_command("127.0.0.1:0", &data_dir));
     let coordinator = Coordinator::start_command(command, &data_dir);
     let job = coordinator.submit(27);
-    wait_until("the plan", || (coordinator.status(&job)["state"] == "queued").then_some(()));
+    wait_for("the plan", || coordinator.status(&job)["state"] == "queued");
     let before_kib = memory_kib(coordinator.id());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");

@@ -6,10 +6,7 @@ use std::time::Duration;
 
 use queens_auth::Credentials;
 use queens_proto::client::{Route, endpoint};
-use queens_tests::guarded::Behind;
-use queens_tests::process::{processor_time, wait_until};
-use queens_tests::{TempDir, http, say};
-use serde_json::json;
+use queens_tests::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
 
@@ -55,17 +52,14 @@ fn readers_of_public_pages_add_little_to_the_load() {
 
 /// Returns the coordinator's processor time in seconds, the number of reports, and that of readers and joins.
 fn measured(load: Load, read: bool) -> (f64, usize, usize) {
-    let scratch = TempDir::new().expect("a temporary directory");
     let args = ["--public", "--url", "https://queens.example.org:443"];
-    let behind = Behind::start(&scratch.path().join("data"), &args);
+    let behind = Behind::new(&args);
     let address = behind.coordinator().http();
-    let bearer = format!("Bearer {}", behind.token("operator"));
-    let headers = [("Authorization", &*bearer), ("Content-Type", "application/json")];
+    let operator = behind.token("operator");
     let job = json!({ "n": load.n, "method": "search", "confirm": true }).to_string();
-    assert_eq!(http::request(&address, "POST", "/api/v1/jobs", &headers, &job).status, 201);
-    wait_until("the plan", || {
-        let job = http::request(&address, "GET", "/api/v1/jobs/1", &headers, "").json();
-        (job["state"] == "queued").then_some(())
+    assert_eq!(http::ask(&address, &operator, "POST", "/api/v1/jobs", &job).status, 201);
+    wait_for("the plan", || {
+        http::ask(&address, &operator, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued"
     });
     let opened = behind.manage(["campaign", "open"]).stdout;
     let code = opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link");
@@ -76,11 +70,10 @@ fn measured(load: Load, read: bool) -> (f64, usize, usize) {
     for number in 0..N_PEOPLE {
         assert_eq!(join(&address, &path, &format!("person {number}")), 201);
     }
-    wait_until("the first sums", || (http::get(&address, "/people").status == 200).then_some(()));
+    wait_for("the first sums", || http::get(&address, "/people").status == 200);
     let uses = load.n_workers.to_string();
     let invited = behind.manage(["invite", "--role", "worker", "--uses", &uses]).stdout;
-    let token = invited.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-    let token = token.expect("a token").parse().expect("a token");
+    let token = token_in(&invited).parse().expect("a token");
     let credentials = Credentials { token: Some(token), ..Credentials::default() };
     let route = Route::new(endpoint(&behind.coordinator().url()).expect("a URL"), &credentials);
     let route = Arc::new(route.expect("a route"));

@@ -5,10 +5,7 @@
 use std::time::Duration;
 
 use queens_model::ToWorker;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::wait_until;
-use queens_tests::{TempDir, say};
+use queens_tests::prelude::*;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -66,13 +63,13 @@ fn reports_are_durable_in_either_store() {
 
 /// Measures the rates of reports and leases.
 fn measure(n_workers: u64, counted: Duration, store: Option<&str>) -> Rates {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.args(store.map_or_else(Vec::new, |store| vec!["--store", store]));
     let coordinator = Coordinator::start_command(on_cores_apart(&command), &data_dir);
     let job = coordinator.submit(27);
-    wait_until("the plan", || (coordinator.status(&job)["state"] == "queued").then_some(()));
+    wait_for("the plan", || coordinator.status(&job)["state"] == "queued");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
     let url = coordinator.url();

@@ -8,11 +8,8 @@ use queens_auth::Credentials;
 use queens_proto::client::{Problem, Routes, Search, endpoint};
 use queens_store::postgres::{Server, StoreLocation};
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{is_full, wait_until};
-use queens_tests::service::Service;
-use queens_tests::{TempDir, files, say};
+use queens_tests::files;
+use queens_tests::prelude::*;
 use queens_worker::remote::Backoff;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout};
@@ -61,7 +58,7 @@ fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
     let Some(postgres) = Postgres::start("") else { return };
     let address = postgres.database("storm");
     let storm = long(0);
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let command = |name: &str| {
         let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join(name));
         command.args(["--store", &address]);
@@ -80,7 +77,7 @@ fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
 
 #[track_caller]
 fn check(storm: Storm, full: bool) {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let start = |listen: &str| {
         let command = coordinator_command(listen, &data_dir);
@@ -110,7 +107,7 @@ impl Swarm {
     /// Submits a job and lets all workers count it.
     fn begin(storm: Storm, coordinator: &Coordinator, urls: &[String]) -> Self {
         let job = coordinator.submit(storm.n);
-        wait_until("the plan", || (coordinator.status(&job)["state"] == "queued").then_some(()));
+        wait_for("the plan", || coordinator.status(&job)["state"] == "queued");
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let (said, mut news) = mpsc::unbounded_channel();

@@ -5,10 +5,7 @@ use std::time::Duration;
 
 use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
-use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::guarded::Guarded;
-use queens_tests::process::{processor_time, wait_until};
-use queens_tests::{TempDir, say};
+use queens_tests::prelude::*;
 
 use super::worker::Worker;
 use super::{Connecting, FULL, Load, alone, begin, on_cores_apart, peak_memory_kib};
@@ -52,12 +49,12 @@ fn encryption_adds_little_to_the_load() {
 }
 
 fn plain(load: Load) -> Taken {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let data_dir = scratch.path().join("data");
     let command = on_cores_apart(&coordinator_command("127.0.0.1:0", &data_dir));
     let coordinator = Coordinator::start_command(command, &data_dir);
     _ = coordinator.submit(load.n);
-    wait_until("the plan", || (coordinator.status("1")["state"] == "queued").then_some(()));
+    wait_for("the plan", || coordinator.status("1")["state"] == "queued");
     let url = coordinator.url();
     measure(load, &coordinator, move |number| {
         Box::pin(Worker::connect_plainly(number, load.n_threads, url.clone()))
@@ -65,15 +62,15 @@ fn plain(load: Load) -> Taken {
 }
 
 fn encrypted(load: Load) -> Taken {
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let guarded = Guarded::start_as(&scratch.path().join("data"), &[], |command| on_cores_apart(&command));
     let operator = guarded.invite(["--role", "operator"]);
     let submitted =
         guarded.queens(Some(&operator), ["submit", &load.n.to_string(), "--method", "search", "--yes"]);
     assert!(submitted.status.success(), "{submitted:?}");
-    wait_until("the plan", || {
+    wait_for("the plan", || {
         let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();
-        (status["state"] == "queued").then_some(())
+        status["state"] == "queued"
     });
     let worker = guarded.invite(["--role", "worker", "--uses", &load.n_workers.to_string()]);
     let credentials = Credentials {

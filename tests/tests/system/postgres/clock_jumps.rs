@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use queens_tests::cluster::{Coordinator, fast_worker};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::wait_until;
-use queens_tests::{TempDir, skipped};
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 use super::with_store;
 use crate::failover::{FAKETIME, FaketimeMemory};
@@ -20,7 +18,7 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     let _memory = FaketimeMemory;
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("jumps");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let (data_dir, clock) = (scratch.path().join("data"), scratch.path().join("clock"));
     let set = |time: &str| {
         // An atomic write: the process reads the file whenever it reads the clock.
@@ -40,11 +38,11 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
         let told = postgres.sql("jumps", "SELECT count(*) FROM queens.record").expect("answers");
         told.parse::<u64>().expect("a number")
     };
-    wait_until("records", || (n_records() > 0).then_some(()));
+    wait_for("records", || n_records() > 0);
     for time in ["+3d", "-3d", "+3d"] {
         let before = n_records();
         set(time);
-        wait_until("more records", || (n_records() > before + 1).then_some(()));
+        wait_for("more records", || n_records() > before + 1);
     }
     let _fast = fast_worker(&coordinator.url());
     let status = coordinator.done(&job);

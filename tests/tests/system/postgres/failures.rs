@@ -1,6 +1,5 @@
 //! Errors of the PostgreSQL store: cancelled statements, warnings, impossible writes, and a leader with a wrong clock.
 
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,12 +7,8 @@ use std::thread;
 use queens_ledger::store::{Store, StoreError, Write};
 use queens_model::JobId;
 use queens_store::postgres::PostgresStore;
-use queens_tests::cluster::coordinator_command;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{clean, queens, run, wait_until};
+use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
-use queens_tests::service::Service;
-use queens_tests::{TempDir, binary};
 
 use super::steps::{choices, job, record_of};
 use super::try_open;
@@ -108,7 +103,7 @@ fn a_commit_that_is_given_up_has_no_effect() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    queens_tests::say(&format!("{n_done} commits, of which the server gave up {n_given_up}"));
+    say(&format!("{n_done} commits, of which the server gave up {n_given_up}"));
     assert_eq!(n_records(&postgres, "given_up"), "15000");
 }
 
@@ -162,7 +157,7 @@ fn a_database_that_has_not_all_characters_is_refused() {
 fn what_can_not_be_written_is_said() {
     let Some(postgres) = Postgres::start("") else { return };
     let address = postgres.database("broken");
-    let dir = TempDir::new().expect("a temporary directory");
+    let dir = TempDir::new();
     let data_dir = dir.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.args(["--store", &address]);
@@ -181,9 +176,7 @@ fn what_can_not_be_written_is_said() {
 /// Checks a refusal's advice, and that it contains no password.
 #[track_caller]
 fn check_refused(arguments: &[&str], expected: &str) {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(arguments);
-    let refused = run(command);
+    let refused = run(program("queens-coordinator").args(arguments));
     let said = refused.complaint(refused.status.code().unwrap_or_default());
     assert!(said.contains(expected) && !said.contains("SECRET"), "{arguments:?}: {said}");
 }

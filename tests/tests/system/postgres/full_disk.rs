@@ -2,11 +2,8 @@
 
 use std::path::Path;
 
-use queens_tests::cluster::{Coordinator, fast_worker};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, wait_until};
-use queens_tests::{TempDir, http, skipped_without_root};
-use serde_json::Value;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 use super::with_store;
 
@@ -29,7 +26,7 @@ impl Scene {
         let coordinator = Coordinator::start_command(command, &data_dir);
         let worker = coordinator.worker("anna");
         let job = coordinator.submit(15);
-        wait_until("records", || (recorded(postgres, &job) > 0).then_some(()));
+        wait_for("records", || recorded(postgres, &job) > 0);
         Self { coordinator, address, job, _worker: worker }
     }
 
@@ -47,7 +44,7 @@ impl Scene {
     }
 
     fn wait_for_log(&self, text: &str) {
-        wait_until(text, || self.coordinator.log().contains(text).then_some(()));
+        wait_for(text, || self.coordinator.log().contains(text));
     }
 
     /// Waits until everything is counted, including jobs submitted meanwhile.
@@ -93,7 +90,7 @@ fn a_full_disk_of_tables_stops_acknowledgements_and_loses_nothing() {
     let tables = format!("CREATE TABLESPACE small LOCATION '{}'", small.display());
     postgres.sql("postgres", &tables).expect("makes a tablespace");
     postgres.sql("postgres", "CREATE DATABASE filled TABLESPACE small").expect("makes a database");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let scene = Scene::start(scratch.path(), &postgres, postgres.address_of("filled"));
     disk.fill();
     // Its plan needs more room than the allocated pages have.
@@ -127,7 +124,7 @@ fn a_full_disk_of_the_log_ends_the_server_and_loses_nothing() {
     };
     postgres.move_log(&small);
     let address = postgres.database("filled");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let scene = Scene::start(scratch.path(), &postgres, address);
     disk.fill();
     let told = scene.told();

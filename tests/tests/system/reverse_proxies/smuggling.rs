@@ -9,10 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_auth::Trust;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::{Running, is_installed, wait_until};
-use queens_tests::{http, skipped};
-use serde_json::Value;
+use queens_tests::prelude::*;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 
@@ -98,15 +95,13 @@ impl Scene {
         let scene = Self { site, coordinator, operator, viewer };
         let submitted = scene.ask("POST", "/api/v1/jobs", r#"{"n":18}"#);
         assert_eq!(submitted["job"], "1", "{submitted}");
-        wait_until("a plan", || (scene.ask("GET", "/api/v1/jobs/1", "")["state"] == "queued").then_some(()));
+        wait_for("a plan", || scene.ask("GET", "/api/v1/jobs/1", "")["state"] == "queued");
         scene
     }
 
     /// Returns the coordinator's answer to an operator.
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
-        let bearer = format!("Bearer {}", self.operator);
-        let headers = [("Authorization", &*bearer), ("Content-Type", "application/json")];
-        http::request(&self.coordinator.http(), method, path, &headers, body).json()
+        http::ask(&self.coordinator.http(), &self.operator, method, path, body).json()
     }
 
     /// Returns an operator's requests: one is an action, and the last asks for the caller's identity.

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, iter};
 
-use queens_tests::process::{Running, clean, is_installed, run, wait_until};
-use queens_tests::{Port, binary};
+use queens_tests::prelude::*;
 
 const CONFIGURATION: &str = include_str!("slurm.conf");
 
@@ -48,8 +47,7 @@ impl Slurm {
         }
         let key = dir.join("munge.key");
         // A secret, even in a test.
-        let random = run(command(dir, "head", &["--bytes=512", "/dev/urandom"], &key));
-        assert!(random.status.success(), "{random:?}");
+        _ = run(command(dir, "head", &["--bytes=512", "/dev/urandom"], &key)).good();
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("ours");
 
         let munge = ["socket", "key-file", "pid-file", "log-file", "seed-file"].map(|what| {
@@ -59,7 +57,7 @@ impl Slurm {
         let mut arguments = vec!["--force", "--foreground"];
         arguments.extend(munge.iter().map(String::as_str));
         let munged = started(dir, "munged", &arguments);
-        wait_until("munged", || dir.join("munge.socket").exists().then_some(()));
+        wait_for("munged", || dir.join("munge.socket").exists());
         let controller = started(dir, "slurmctld", &["-D"]);
         let mut slurm = Self { dir: dir.to_owned(), work: [None, None], _services: vec![controller, munged] };
         NODES.into_iter().for_each(|node| slurm.start_node(node));

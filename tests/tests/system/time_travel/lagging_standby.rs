@@ -1,10 +1,8 @@
 //! A standby that lacks the last transactions replaces its primary, which replicated asynchronously.
 
-use queens_tests::TempDir;
-use queens_tests::postgres::Postgres;
-use queens_tests::process::wait_until;
-
 use super::point_in_time::Counting;
+
+use queens_tests::prelude::*;
 
 fn n_records(server: &Postgres, job: &str) -> u64 {
     let sql = format!("SELECT count(*) FROM queens.record WHERE job = {job}");
@@ -19,12 +17,12 @@ fn a_coordinator_goes_on_with_a_standby_that_lacks_transactions() {
     _ = primary.database("pair");
     let standby = primary.standby("second");
     let address = format!("postgres://queens@{},{}/pair", primary.address(), standby.address());
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let mut counting = Counting::start(scratch.path(), address);
     let kept = counting.lease(15, "anna", |job| n_records(&standby, job) > 0);
     standby.cut_off();
     let before = n_records(&standby, &kept);
-    wait_until("records that it lacks", || (n_records(&primary, &kept) > before).then_some(()));
+    wait_for("records that it lacks", || n_records(&primary, &kept) > before);
     let lost = [(17, "bert"), (16, "carl")]
         .map(|(n, name)| counting.lease(n, name, |job| n_records(&primary, job) > 0));
     counting.signal("STOP");

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, worker};
-use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Running, wait_until};
-use queens_tests::{Port, TempDir};
+use queens_tests::cluster::worker;
+use queens_tests::postgres::proved;
+use queens_tests::prelude::*;
 
 use super::wait_for_state;
 
@@ -43,7 +42,7 @@ impl Counting {
         let job = self.submit(n);
         let url = self.coordinator().url();
         self.workers.push(worker(&format!("{url},{}", url.replace("127.0.0.1", "localhost")), name));
-        wait_until("records", || recorded(&job).then_some(()));
+        wait_for("records", || recorded(&job));
         job
     }
 
@@ -62,12 +61,12 @@ impl Counting {
     /// Acts on a job until the coordinator has noticed the database's earlier state, and leads again from there. It
     /// notices at a transaction, or earlier if the server was away for longer than a leader's term.
     pub(super) fn wait_for_another_state(&self, kept: &str) {
-        wait_until("another lead", || {
+        wait_for("another lead", || {
             _ = self.coordinator().queens(["priority", kept, "-1"]);
             let log = self.coordinator().log();
             let is_noticed =
                 ["an earlier state was put back", "leads no more"].iter().any(|said| log.contains(said));
-            (is_noticed && log.matches("listening address=").count() == 2).then_some(())
+            is_noticed && log.matches("listening address=").count() == 2
         });
         wait_for_state(self.coordinator(), kept, "queued");
     }
@@ -107,7 +106,7 @@ fn has_records(postgres: &Postgres, job: &str) -> bool {
 fn goes_back(is_stopped: bool) {
     let Some(mut postgres) = Postgres::start_archiving() else { return };
     let address = postgres.database("back");
-    let scratch = TempDir::new().expect("a temporary directory");
+    let scratch = TempDir::new();
     let mut counting = Counting::start(scratch.path(), address);
     postgres.back_up();
     let kept = counting.lease(15, "anna", |job| has_records(&postgres, job));
