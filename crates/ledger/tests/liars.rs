@@ -20,6 +20,8 @@ mod schemes;
 #[path = "liars/siege.rs"]
 mod siege;
 #[allow(dead_code, reason = "the coordinator's test uses all of it")]
+#[path = "liars/stories.rs"]
+mod stories;
 #[path = "liars/world.rs"]
 mod world;
 

@@ -54,7 +54,7 @@ impl Ledger {
         }
         let is_useless = self.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
         if is_useless == Some(true) {
-            self.take_back(worker, self.leases_of(worker));
+            self.take_back(worker, self.leases_of(worker), false);
         }
         assign(self);
         Ok(Some(job))

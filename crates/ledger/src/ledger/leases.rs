@@ -152,10 +152,10 @@ impl Ledger {
         self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
     }
 
-    /// Takes these leases from a connected worker, for others to count.
-    pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>) {
+    /// Takes these leases from a connected worker, for others to count; if `is_break`, for others of its party.
+    pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>, is_break: bool) {
         for id in leases {
-            if let Some(spans) = self.end_lease(id, false) {
+            if let Some(spans) = self.end_lease(id, is_break) {
                 self.effects.send(worker, ToWorker::Shorten { lease: id, spans });
             }
         }

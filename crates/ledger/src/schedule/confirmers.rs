@@ -86,7 +86,7 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
                 let waiting = if of == method { total } else { 0 };
                 seconds_for(ledger, party, of, counted.of(of).saturating_sub(*before.of(of)) + waiting)
             };
-            let due = overdue(since, Method::ALL.into_iter().map(seconds).sum());
+            let due = overdue(since, Method::ALL.into_iter().filter_map(seconds).sum());
             let due = later(due, seconds_in_hand(ledger, party));
             if due < now {
                 late.insert(party);
@@ -148,22 +148,21 @@ fn set_due(ledger: &mut Ledger, id: JobId, party: Party) {
     let Some(job) = ledger.jobs.get(id) else { return };
     let draws = job.counting().and_then(Counting::draws);
     let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
-    let seconds = seconds_for(ledger, party, job.method(), work) + seconds_in_hand(ledger, party);
+    let seconds = seconds_for(ledger, party, job.method(), work).unwrap_or_default();
+    let seconds = seconds + seconds_in_hand(ledger, party);
     give_time(ledger, id, party, overdue(ledger.now, seconds));
 }
 
-/// Returns how long a party may take for this work.
-fn seconds_for(ledger: &Ledger, party: Party, method: Method, work: u128) -> f64 {
+/// Returns how long a party may take for this work; `None` if no worker of it is there that can count it.
+fn seconds_for(ledger: &Ledger, party: Party, method: Method, work: u128) -> Option<f64> {
     let readiness = ledger.workers.readiness(method);
     // What part of the work its threads count in a second.
     let share = |worker: &Worker| {
         let seconds = readiness.seconds_of_due(worker.estimated(method)?, work as f64);
         Some(f64::from(worker.n_threads()) / seconds.max(1e-9))
     };
-    match work {
-        0 => 0.0,
-        _ => 1.0 / candidates(ledger, party).filter_map(share).sum::<f64>().max(1e-9),
-    }
+    let share: f64 = candidates(ledger, party).filter_map(share).sum();
+    (share > 0.0).then(|| 1.0 / share)
 }
 
 /// Returns how long a party may take for its leases, which may be of other jobs.
@@ -234,8 +233,9 @@ impl<'a> DrawContext<'a> {
         }
         let ticket = Ticket { seed: self.seed(), key: recount.key(), n_draws: recount.n_draws() };
         let has_counted = |party| counted.contains(&party);
-        let fresh = self.draw(ticket, &|party| has_counted(party) || recount.lapsed().contains(&party));
-        fresh.or_else(|| self.draw(ticket, &has_counted))
+        let is_excluded = |party| has_counted(party) || recount.lapsed().contains(&party);
+        let again = || if self.waits(&is_excluded) { None } else { self.draw(ticket, &has_counted) };
+        self.draw(ticket, &is_excluded).or_else(again)
     }
 
     /// Draws the party that counts a part of a second pass: rather one that has not lapsed, then not the only one that
@@ -259,9 +259,14 @@ impl<'a> DrawContext<'a> {
     /// Draws a party that is not excluded. One that has not taken part is drawn only if nobody else is there, nor away for a
     /// short time.
     fn draw(&self, ticket: Ticket, is_excluded: &dyn Fn(Party) -> bool) -> Option<Party> {
-        let waits = self.away.iter().any(|party| !is_excluded(*party));
-        let another = || if waits { None } else { self.lottery.draw_another(ticket, is_excluded) };
+        let another =
+            || if self.waits(is_excluded) { None } else { self.lottery.draw_another(ticket, is_excluded) };
         self.lottery.draw(ticket, is_excluded).or_else(another)
+    }
+
+    /// Whether a party that is not excluded may soon be back.
+    fn waits(&self, is_excluded: &dyn Fn(Party) -> bool) -> bool {
+        self.away.iter().any(|party| !is_excluded(*party))
     }
 }
 

@@ -16,9 +16,10 @@ const MOST_LOOKS: usize = 256;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Takes back the leases of a worker with an overdue lease, if its job has no free spans left for others. The worker
-/// keeps what was drawn for its party and is not overdue itself, and recounts that nobody else may count. It may still report the others: the first
-/// count is recorded, and the other is compared with it. It gets no new lease until it has reported something. So a
-/// worker that hangs, or claims to be slow, can't hold up what others may count.
+/// keeps recounts that nobody else may count; and what was drawn for its party and is not overdue itself, unless another
+/// worker of the party can count it. It may still report the others: the first count is recorded, and the other is
+/// compared with it. It gets no new lease until it has reported something. So a worker that hangs, or claims to be slow,
+/// can't hold up what others may count.
 pub(crate) fn take_back_overdue(ledger: &mut Ledger) {
     let now = ledger.now;
     for _ in 0..MOST_LOOKS {
@@ -42,16 +43,27 @@ pub(crate) fn take_back_overdue(ledger: &mut Ledger) {
             continue;
         }
         let mut leases = ledger.leases_of(worker);
-        // What was drawn for it has a time of its own.
-        let is_late = |due: Option<Duration>| due.is_none_or(|due| due <= now);
-        leases
-            .retain(|&id| ledger.leases.get(id).is_some_and(|it| is_late(it.due)) && has_others(ledger, id));
-        if !leases.is_empty() {
+        leases.retain(|&id| has_others(ledger, id));
+        // What was drawn for its party has a time of its own.
+        let is_late =
+            |id: &LeaseId| ledger.leases.get(*id).is_some_and(|lease| lease.due.is_none_or(|due| due <= now));
+        let (late, drawn): (Vec<LeaseId>, Vec<LeaseId>) = leases.into_iter().partition(is_late);
+        if !late.is_empty() {
             ledger.note_loss(worker, true);
             ledger.change_worker(worker, |worker| worker.set_stuck(true));
-            ledger.take_back(worker, leases);
+            ledger.take_back(worker, late, false);
+            if has_useful_party(ledger, worker) {
+                ledger.take_back(worker, drawn, true);
+            }
         }
     }
+}
+
+/// Whether another worker of the same party can count.
+fn has_useful_party(ledger: &Ledger, worker: WorkerId) -> bool {
+    let party = ledger.workers.get(worker).map(Worker::party);
+    let mut members = party.and_then(|party| ledger.workers.of_party(party)).into_iter().flatten();
+    members.any(|id| ledger.workers.get(*id).is_some_and(Worker::is_of_use))
 }
 
 /// Whether another worker may count a lease. It may be that only a processor may recount a card's record.

@@ -16,7 +16,7 @@ const RANDOM_HISTORIES: u64 = 50;
 const MANY: u32 = 10_000;
 
 /// The simulated time in which a history must end. It takes less than a minute to simulate.
-const MOST: Duration = Duration::from_secs(200_000);
+pub(crate) const MOST: Duration = Duration::from_secs(200_000);
 
 /// The longest delay by each colluder, beyond a multiple of the time that the honest workers need alone.
 const MOST_DELAY: Duration = Duration::from_mins(25);
@@ -43,7 +43,15 @@ const PLAIN: NamedPlay = NamedPlay {
     scheme: NOTHING_MORE,
 };
 
-const NOTHING_MORE: Scheme = Scheme { dodges: false, restart: None, adopts: false, slow: None, halves: None };
+pub(crate) const NOTHING_MORE: Scheme = Scheme {
+    dodges: false,
+    restart: None,
+    adopts: false,
+    slow: None,
+    halves: None,
+    late_lies: false,
+    uptime: 0,
+};
 
 const PLAYS: &[NamedPlay] = &[
     PLAIN,
@@ -147,6 +155,31 @@ const PLAYS: &[NamedPlay] = &[
         scheme: Scheme { halves: Some(200), ..NOTHING_MORE },
         ..PLAIN
     },
+    // Honest workers are stuck when all is counted, as their first subproblem takes long.
+    NamedPlay {
+        name: "friends count all while honest workers are silent",
+        speed: 40.0,
+        liar: Play { first: Action::Fake(Duration::from_millis(25)), lie_percent: 100, ..Play::LIAR },
+        friend: Play { first: Action::Fake(Duration::from_millis(25)), again: FAKE, ..Play::WORKER },
+        ..PLAIN
+    },
+    NamedPlay {
+        name: "honest workers have long queues after a restart",
+        speed: 10.0,
+        liar: Play { lie_percent: 100, ..Play::LIAR },
+        friend: Play { again: FAKE, ..Play::WORKER },
+        scheme: Scheme { restart: Some(Duration::ZERO), late_lies: true, ..NOTHING_MORE },
+        ..PLAIN
+    },
+    NamedPlay {
+        name: "honest workers have queues of several jobs",
+        n_jobs: 4,
+        speed: 300.0,
+        liar: Play { first: SLOW_FAKE, again: FAKE, lie_percent: 100, ..Play::LIAR },
+        friend: Play { first: SLOW_FAKE, again: FAKE, ..Play::WORKER },
+        scheme: Scheme { late_lies: true, ..NOTHING_MORE },
+        ..PLAIN
+    },
 ];
 
 /// Sums over the histories of a play, to compare them with the formulas.
@@ -180,7 +213,7 @@ impl Sums {
 
 /// Returns the computed probability that a lie of `n_lies` records passes unnoticed. The liar's friends are drawn for at most
 /// this share of the checks. After a restart, records that nobody has recounted are drawn for again.
-fn passes(check: Check, of_friends: f64, n_restarts: i32, n_lies: i32) -> f64 {
+pub(crate) fn passes(check: Check, of_friends: f64, n_restarts: i32, n_lies: i32) -> f64 {
     let share = match check {
         Check::Recounts(share) => f64::from(share) / 1e6,
         Check::SecondPass => 1.0,
@@ -239,7 +272,7 @@ fn sums_of(play: &NamedPlay, k: usize, m: usize, check: Check) -> Sums {
     sums
 }
 
-fn seeds(n: u64) -> std::ops::Range<u64> {
+pub(crate) fn seeds(n: u64) -> std::ops::Range<u64> {
     match from_environment("SEED") {
         Some(seed) => seed..seed + 1,
         // Rules that are broken on purpose show in twice as many.

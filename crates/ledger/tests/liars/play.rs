@@ -128,4 +128,8 @@ pub(crate) struct Scheme {
     pub(crate) slow: Option<Duration>,
     /// A more urgent job by halves has this many times the work of others.
     pub(crate) halves: Option<u64>,
+    /// The liar lies only in the last quarter of the parts, of the last job.
+    pub(crate) late_lies: bool,
+    /// For how long the coordinator has been running already, in seconds.
+    pub(crate) uptime: u64,
 }

@@ -16,6 +16,7 @@ impl Siege {
             return;
         }
         self.has_restarted = true;
+        self.world.now = Duration::ZERO;
         self.world.restart();
         for honest in &mut self.honest {
             honest.away_until = Some(self.world.now + delay);

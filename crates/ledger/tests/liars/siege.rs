@@ -89,6 +89,9 @@ impl Siege {
         let (n_jobs, scheme) = play;
         let mut random = Random::new(seed);
         let mut world = World::new(random.fork());
+        let uptime = Duration::from_secs(scheme.uptime);
+        world.now = uptime;
+        _ = world.ledger.tick(uptime);
         scheme.halves.into_iter().for_each(|factor| world.submit_halves(factor));
         for _ in 0..n_jobs {
             match check {
@@ -152,7 +155,9 @@ impl Siege {
     /// Plays until all jobs are done, or for this long.
     pub(crate) fn play(mut self, most: Duration) -> Outcome {
         let mut next_report = Duration::ZERO;
-        while !self.is_over() && self.world.now < most {
+        let began = self.world.now;
+        while !self.is_over() && self.world.now < began + most {
+            next_report = next_report.min(self.world.now + Duration::from_secs(1));
             self.world.now += self.tick;
             let reports = self.world.now >= next_report;
             if reports {
@@ -176,7 +181,7 @@ impl Siege {
             n_false: self.first_passes().map(|job| self.world.n_false_records(job)).sum(),
             is_noticed: !blocked.is_empty(),
             n_honest_blocked: blocked.iter().filter(|name| name.starts_with("honest")).count(),
-            duration: self.world.now,
+            duration: self.world.now - began,
             n_judged: self.world.n_judged,
         }
     }
@@ -530,6 +535,9 @@ impl Siege {
         }
         let reports = !matches!(play.first, Action::GiveBack | Action::Fail | Action::Hold);
         let suits = !self.scheme.dodges || self.is_avoided(job, span.part());
+        let is_late = 4 * span.part() as usize >= 3 * self.world.plan.parts().len()
+            && self.first_passes().last() == Some(job);
+        let suits = suits && (is_late || !self.scheme.late_lies);
         let n_lies = self.n_lies_of.entry(party).or_default();
         if (is_new || self.scheme.dodges)
             && reports
