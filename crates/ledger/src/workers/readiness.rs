@@ -16,11 +16,13 @@ use crate::workers::worker::Worker;
 /// While no speed is known, a thread is expected to count this many work units a second.
 pub(crate) const UNKNOWN_SPEED: f64 = 1e7;
 
-/// A worker whose speed was never measured is believed to take this long for its work, if it claims to be so slow.
-const LONGEST_CLAIMED_SECONDS: f64 = 600.0;
+/// A worker whose speed was never measured is believed to take this long for its work, if it claims to be so slow. By then
+/// it was measured, unless it hangs.
+const LONGEST_CLAIMED_SECONDS: f64 = 60.0;
 
-/// A worker may be this many times slower than is usual before it is late, or take as long as above.
+/// A worker may be this many times slower than is usual before it is late, or take this long.
 const SLOWER_THAN_USUAL: f64 = 4.0;
+const LONGEST_MEASURED_SECONDS: f64 = 300.0;
 
 /// The indexes of the workers that can count by one method, each updated when it changes.
 #[derive(Debug)]
@@ -136,12 +138,12 @@ impl Readiness {
 
     /// Returns how long a thread of this speed is expected to take for some work before it is late: by its own speed, as
     /// measured, but at most some minutes or a multiple of the usual time. Before, its claim is believed, as others may have
-    /// invented what they counted; but only for some minutes.
+    /// invented what they counted; but only for a minute.
     pub(crate) fn seconds_of_due(&self, speed: MeasuredSpeed, work: f64) -> f64 {
         match speed.measured() {
             Some(measured) => {
                 let usual = work / self.expected_speed();
-                (work / measured).min((SLOWER_THAN_USUAL * usual).max(LONGEST_CLAIMED_SECONDS))
+                (work / measured).min((SLOWER_THAN_USUAL * usual).max(LONGEST_MEASURED_SECONDS))
             }
             None => (work / speed.work_per_second.min(self.expected_speed())).min(LONGEST_CLAIMED_SECONDS),
         }

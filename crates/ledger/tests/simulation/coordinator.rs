@@ -340,14 +340,14 @@ impl Coordinator {
             around.witness.keep_leases_of(&known);
             around.witness.check_leases();
             around.witness.check_comparisons(&comparisons);
-            if let Some(judgement) = &judgement {
-                self.judge(judgement, around);
-            }
             if comparisons.is_empty() && draws.is_empty() && judgement.is_none() {
                 return;
             }
             if around.is_cut_off {
                 // A failed lookup gets no answer; the core repeats the request if it needs to.
+                if let Some(judgement) = &judgement {
+                    self.judge(judgement, around);
+                }
                 return;
             }
             for comparison in &comparisons {
@@ -362,6 +362,10 @@ impl Coordinator {
                     Ok(drawn) => self.core.drawn(draw, drawn),
                     Err(Fenced) => return around.requests.push(Request::Resign),
                 }
+            }
+            // The coordinator counts on a thread of its own, so its answer comes after the lookups of this step.
+            if let Some(judgement) = &judgement {
+                self.judge(judgement, around);
             }
         }
     }

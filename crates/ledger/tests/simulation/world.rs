@@ -25,7 +25,10 @@ use super::worker::{FIRST_NEWCOMER, Worker};
 /// that was slowed down several times may take long for its last subproblem, or must recount everything of the only
 /// other name.
 const PATIENCE: Duration = Duration::from_secs(6 * 3600);
-const MOST_STEPS: u64 = 200_000;
+const MOST_STEPS: u64 = 1_000_000;
+
+/// The most workers that join because somebody else is wanted.
+const MOST_NEWCOMERS: u64 = 30;
 
 /// How long a history continues after the last job, so that late messages arrive.
 const AFTERMATH: Duration = Duration::from_secs(20);
@@ -249,7 +252,8 @@ impl<'a> World<'a> {
                 if self.leading().is_some_and(Coordinator::has_failed_jobs) {
                     self.repeat_operations();
                 }
-                if self.leading().is_some_and(Coordinator::wants_others) {
+                let are_few = self.n_workers < FIRST_NEWCOMER + MOST_NEWCOMERS;
+                if are_few && self.leading().is_some_and(Coordinator::wants_others) {
                     // Two of the present workers may be blocked, so another one joins.
                     self.n_workers = self.n_workers.max(FIRST_NEWCOMER);
                     self.join(true);
