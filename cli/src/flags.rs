@@ -36,14 +36,15 @@ impl KernelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GpuArgs {
-    /// Graphics cards to count on, by halves and for n = 12 to 29: 'all', 'auto' for all if there are any, or names such as
-    /// cuda:0,cuda:1, which 'queens gpus' lists [default: none]
+    /// Graphics cards to count on, by halves and for n = 12 to 29: 'all', 'auto' for all if there are any, or names
+    /// such as cuda:0,cuda:1, which 'queens gpus' lists [default: none]
     #[arg(long, env = "QUEENS_GPU", value_name = "CARDS")]
     gpu: Option<ChosenCards>,
 }
 
 impl GpuArgs {
-    /// Returns the cards that count a board; none if only the processor does. With cards, `method` must not be the search.
+    /// Returns the cards that count a board; none if only the processor does. With cards, `method` must not be the
+    /// search.
     pub(crate) fn cards(&self, n: BoardSize, method: MethodChoice) -> Result<Vec<CardId>, WrongUsage> {
         let cards = self.gpu.as_ref().map_or(Ok(Vec::new()), ChosenCards::here);
         let cards = cards.map_err(|error| WrongUsage(error.to_string()))?;

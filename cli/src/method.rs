@@ -33,9 +33,9 @@ const PROBES: [(Method, f64, usize, usize); 2] =
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MethodArgs {
-    /// How to count: 'search' below crosses, the join of 'halves', or 'auto' for the faster one for this board: for n = 20
-    /// and 21 as measured on this machine, unless a coordinator counts. From n = 29 on it is the search, because nobody
-    /// has measured halves there
+    /// How to count: 'search' below crosses, the join of 'halves', or 'auto' for the faster one for this board: for n =
+    /// 20 and 21 as measured on this machine, unless a coordinator counts. From n = 29 on it is the search, because
+    /// nobody has measured halves there
     #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "auto")]
     method: MethodChoice,
 }

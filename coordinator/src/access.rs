@@ -1,7 +1,7 @@
 //! Authentication, permissions, quotas and the audit log.
 //!
-//! Three words name who uses a coordinator. A *caller* ([`Caller`]) sends a request: from an address, with or without an
-//! invitation. An *invitation* has a role, and the hash of a token or key that proves it. A *party* is the lasting
+//! Three words name who uses a coordinator. A *caller* ([`Caller`]) sends a request: from an address, with or without
+//! an invitation. An *invitation* has a role, and the hash of a token or key that proves it. A *party* is the lasting
 //! identity of an invitation: records and names belong to the party, since a restored store may give the invitation's
 //! number to somebody else.
 //!

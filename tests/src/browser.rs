@@ -206,8 +206,8 @@ impl Browser {
         self.tools("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
     }
 
-    /// Checks that the page fits windows of these widths. With `QUEENS_GENERATE`, saves a picture of it in each, light and
-    /// dark.
+    /// Checks that the page fits windows of these widths. With `QUEENS_GENERATE`, saves a picture of it in each, light
+    /// and dark.
     ///
     /// # Panics
     /// Panics if the page is wider than a window, or a picture can't be saved.
@@ -228,8 +228,8 @@ impl Browser {
         }
     }
 
-    /// Returns what breaks axe-core's rules of these impacts, light or dark; `None` if the rules are not installed, and says
-    /// so.
+    /// Returns what breaks axe-core's rules of these impacts, light or dark; `None` if the rules are not installed, and
+    /// says so.
     ///
     /// # Panics
     /// Panics if the rules can't be run.
@@ -265,8 +265,8 @@ impl Browser {
         fs::write(dir.join(format!("{name}.png")), bytes).expect("a file");
     }
 
-    /// Returns the browser's complaints since the last call: script errors and violations of the content policy, but not
-    /// broken connections, from which pages recover.
+    /// Returns the browser's complaints since the last call: script errors and violations of the content policy, but
+    /// not broken connections, from which pages recover.
     ///
     /// # Panics
     /// Panics if the browser does not answer.

@@ -318,8 +318,8 @@ pub fn solutions(n: u8) -> String {
     published(n).expect("published").solutions.to_string()
 }
 
-/// Starts a worker with one thread and the slowest kernel, which counts for 3 % of the time: so there is time for faults on
-/// a small board. Tests wait most of the time, and share the processors.
+/// Starts a worker with one thread and the slowest kernel, which counts for 3 % of the time: so there is time for
+/// faults on a small board. Tests wait most of the time, and share the processors.
 #[track_caller]
 #[must_use]
 pub fn worker(url: &str, name: &str) -> Running {

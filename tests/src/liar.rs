@@ -69,7 +69,8 @@ impl Liar {
         Self::start_telling(url, Lies::Subproblems(per_million))
     }
 
-    /// Starts a proxy for friends of this liar, who claim to be fast. They repeat his lies, and give everything else back.
+    /// Starts a proxy for friends of this liar, who claim to be fast. They repeat his lies, and give everything else
+    /// back.
     ///
     /// # Panics
     /// Panics if there is no free port.

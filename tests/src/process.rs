@@ -19,8 +19,8 @@ use crate::cleanup::{Leftover, Registered};
 /// The limit of a wait. It is far longer than any wait takes, even if others keep all cores busy.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The shortest and the longest pause between two checks of a condition. It is eight times the last check, which may have
-/// started a process.
+/// The shortest and the longest pause between two checks of a condition. It is eight times the last check, which may
+/// have started a process.
 const PAUSES: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(400)];
 
 /// Runs `queens-coordinator` with these arguments, in a clean environment.

@@ -57,8 +57,8 @@ impl Location {
     }
 }
 
-/// Posts a JSON body to the site of a campaign, or gets what it tells without one. Follows a standby's redirection to the
-/// leader, which proves itself in the same way.
+/// Posts a JSON body to the site of a campaign, or gets what it tells without one. Follows a standby's redirection to
+/// the leader, which proves itself in the same way.
 ///
 /// # Errors
 /// If there is no answer, the site can't prove itself, or it redirects elsewhere.

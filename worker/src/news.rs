@@ -96,8 +96,8 @@ impl News {
         self.last.lock().reason_to_wait.clone()
     }
 
-    /// Logs why the workers of this process have nothing to count, when they have a connection and no lease, until it is
-    /// dropped.
+    /// Logs why the workers of this process have nothing to count, when they have a connection and no lease, until it
+    /// is dropped.
     pub async fn run(&self, metrics: &Metrics) {
         let mut idle_since = None;
         let mut logged: Option<(String, Instant)> = None;

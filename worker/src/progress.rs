@@ -11,8 +11,8 @@ use crate::own_numbers::{OwnNumbers, described, sums};
 /// The interval between two lines of the log.
 const INTERVAL: Duration = Duration::from_secs(600);
 
-/// Logs what the workers of this process have counted, every ten minutes, until it is dropped. The coordinator adds what
-/// it has recorded of all workers of this person, if it knows the question.
+/// Logs what the workers of this process have counted, every ten minutes, until it is dropped. The coordinator adds
+/// what it has recorded of all workers of this person, if it knows the question.
 pub async fn log(metrics: &Metrics, own: &OwnNumbers) {
     let began = Instant::now();
     let mut ticks = interval_at(began + INTERVAL, INTERVAL);

@@ -2,7 +2,8 @@
 //!
 //! The worker's token goes to the new address, so the rule is strict. A site that proved itself by a pin may name any
 //! coordinators, with the pins of their keys. An authority proves only who owns a name today, and names change owners.
-//! So a site that proved itself by an authority may name new addresses only of keys, or on hosts, that the worker knows.
+//! So a site that proved itself by an authority may name new addresses only of keys, or on hosts, that the worker
+//! knows.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -293,8 +293,8 @@ impl<'a, C: AsyncFn(&Route) -> Result<Connection, Problem>> Reconnection<'a, C> 
         }
     }
 
-    /// Connects and runs one session. Sets `was_open` when it is open. Returns how the worker has left; `None` if it has
-    /// left for a while.
+    /// Connects and runs one session. Sets `was_open` when it is open. Returns how the worker has left; `None` if it
+    /// has left for a while.
     async fn session(&mut self, attempt: &Attempt, was_open: &mut bool) -> Result<Option<Departure>, Lost> {
         let mut too_late = pin!(too_late(attempt.patience));
         let connection = tokio::select! {

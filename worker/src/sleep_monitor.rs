@@ -8,11 +8,12 @@ use tokio::time::sleep;
 /// The interval between two looks at the clock.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The longest usual time between two looks. A coordinator keeps a worker that is silent for 14 s; a busy machine delays
-/// no look for so long.
+/// The longest usual time between two looks. A coordinator keeps a worker that is silent for 14 s; a busy machine
+/// delays no look for so long.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Waits until this process did not run for more than ten seconds since the call, and returns for how long. Cancel safe.
+/// Waits until this process did not run for more than ten seconds since the call, and returns for how long. Cancel
+/// safe.
 ///
 /// A connection from before is most likely dead: the coordinator has given the worker up, and a router has forgotten
 /// it. Without this, a worker would find out by its keep-alive only, after 20 s.

@@ -133,8 +133,8 @@ impl UserConfig {
     }
 }
 
-/// Changes in the user's file where the coordinators are, and nothing else. Returns `false`, and changes nothing, if the
-/// file is of another campaign than the one with this link. A crash leaves the old file or the new one.
+/// Changes in the user's file where the coordinators are, and nothing else. Returns `false`, and changes nothing, if
+/// the file is of another campaign than the one with this link. A crash leaves the old file or the new one.
 ///
 /// # Errors
 /// If the file can't be read or written.

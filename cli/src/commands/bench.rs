@@ -28,9 +28,10 @@ const WARMING_UP: Duration = Duration::from_millis(200);
 
 /// Measure how fast a kernel counts a sample, and check its counts
 ///
-/// The sample of a board is always the same, except on graphics cards. By search, from n = 19 on, it has a piece of about a million nodes of each
-/// cross. By halves, from n = 20 on, it has some of their columns. Solutions are weighted: a solution of a cross that
-/// stands for eight counts eight times. The exit status is 1 if the counts are wrong.
+/// The sample of a board is always the same, except on graphics cards. By search, from n = 19 on, it has a piece of
+/// about a million nodes of each cross. By halves, from n = 20 on, it has some of their columns. Solutions are
+/// weighted: a solution of a cross that stands for eight counts eight times. The exit status is 1 if the counts are
+/// wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchArgs {
     /// Size of the board, 0 to 32

@@ -39,7 +39,8 @@ pub(crate) struct CountArgs {
     #[arg(long, value_name = "R:C,…", allow_hyphen_values = true, conflicts_with_all = ["coordinator", "data_dir"])]
     given: Option<Given>,
 
-    /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card needs]
+    /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card
+    /// needs]
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads_beside_cards,
           allow_negative_numbers = true)]
     threads: Option<usize>,

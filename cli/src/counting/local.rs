@@ -210,8 +210,8 @@ impl LocalCount {
     }
 }
 
-/// Runs sessions of the worker until it is drained. If the store could not be written for longer than a worker waits for
-/// an answer, the session ends and another begins.
+/// Runs sessions of the worker until it is drained. If the store could not be written for longer than a worker waits
+/// for an answer, the session ends and another begins.
 async fn count_until_drained(
     coordinator: &Handle,
     worker: &mut Worker,

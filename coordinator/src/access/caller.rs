@@ -59,8 +59,8 @@ impl Caller {
         self.address
     }
 
-    /// Waits until no other Hello of the caller is put together from pieces. Without authentication, all workers are one
-    /// caller.
+    /// Waits until no other Hello of the caller is put together from pieces. Without authentication, all workers are
+    /// one caller.
     pub(crate) async fn hello_turn(&self) -> OwnedMutexGuard<()> {
         self.usage.hello_turn.clone().lock_owned().await
     }

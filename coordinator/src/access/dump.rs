@@ -36,8 +36,8 @@ static INVITATION: Table = Table::without_digest(
     1,
 );
 
-/// All campaigns and invitations with the hashes of codes and tokens, all names, and the audit log in its order. Without published addresses:
-/// each coordinator writes its own at its start.
+/// All campaigns and invitations with the hashes of codes and tokens, all names, and the audit log in its order.
+/// Without published addresses: each coordinator writes its own at its start.
 #[derive(Debug, Default)]
 pub(crate) struct Dump {
     campaigns: Vec<Vec<Value>>,

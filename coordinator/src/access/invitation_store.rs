@@ -59,7 +59,8 @@ pub struct PublishedAddress {
 }
 
 impl PublishedAddress {
-    /// Returns the pins of coordinators, separated by commas; `None` if there are none, as behind a proxy that encrypts.
+    /// Returns the pins of coordinators, separated by commas; `None` if there are none, as behind a proxy that
+    /// encrypts.
     pub(crate) fn pins(all: &[Self]) -> Option<String> {
         let pins: BTreeSet<&str> = all.iter().filter_map(|place| place.pin.as_deref()).collect();
         (!pins.is_empty()).then(|| pins.into_iter().collect::<Vec<_>>().join(","))

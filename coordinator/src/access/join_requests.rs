@@ -40,9 +40,9 @@ impl Authenticator {
         self.store().map(|store| store.known().people()).unwrap_or_default()
     }
 
-    /// Returns where those who have a join code find the coordinators; `Unknown` if no campaign has it, and `NoUrl` also
-    /// if the store can't be read. Closed and expired campaigns tell it, too: people have joined them. Delays the answer
-    /// to wrong codes.
+    /// Returns where those who have a join code find the coordinators; `Unknown` if no campaign has it, and `NoUrl`
+    /// also if the store can't be read. Closed and expired campaigns tell it, too: people have joined them. Delays the
+    /// answer to wrong codes.
     pub(crate) async fn location(&self, code: &str, peer: Option<IpAddr>) -> Result<Location, JoinRefusal> {
         let campaign = self.campaign_of(code, |_| true).await;
         let Some(invited) = self.invited().filter(|_| campaign.is_some()) else {

@@ -23,8 +23,8 @@ use crate::refusal::RequestRefusal;
 
 /// How a protocol words the answers of the middleware.
 pub(crate) trait Protocol {
-    /// Returns the answer to a refused request. The status is 401 without valid credentials, 403 without permission, 429
-    /// beyond a quota, and 503 if the coordinator can't tell.
+    /// Returns the answer to a refused request. The status is 401 without valid credentials, 403 without permission,
+    /// 429 beyond a quota, and 503 if the coordinator can't tell.
     fn refuse(&self, request: &Request, refusal: RequestRefusal) -> Response;
 
     /// Returns the outcome of an answered request: success, or the reason of the refusal. `None` if only the end of

@@ -1,8 +1,8 @@
 //! The invitation store on a PostgreSQL server, beside the tables of the jobs.
 //!
 //! Writing to it needs no leader lease. For jobs, the lease keeps two coordinators from counting separately, since each
-//! relies on its memory. For invitations, each coordinator and each command relies on the tables alone.
-//! A writer locks the row of the table `invitation_store` until its transaction ends. So a name is bound once, and a key belongs to
+//! relies on its memory. For invitations, each coordinator and each command relies on the tables alone. A writer locks
+//! the row of the table `invitation_store` until its transaction ends. So a name is bound once, and a key belongs to
 //! one invitation, with any number of writers. A coordinator that has lost the lease binds no name that it could not
 //! have bound a moment before. Its audit entries describe actions that have happened, and must be recorded.
 
@@ -59,8 +59,8 @@ impl PostgresBackend {
         self.with_connection(|connection| work(connection))
     }
 
-    /// Runs a transaction that locks the row of the table `invitation_store`. If the outcome of the commit is unknown, its changes
-    /// count as those of others, and are read again.
+    /// Runs a transaction that locks the row of the table `invitation_store`. If the outcome of the commit is unknown,
+    /// its changes count as those of others, and are read again.
     pub(super) fn transact<T>(
         &mut self,
         work: impl FnOnce(&dyn Database) -> Result<T, TransactionError>,

@@ -66,14 +66,14 @@ impl FailureDelay {
     }
 }
 
-/// The limit of joins in an hour from one network, by the length of its prefix. DNS servers limit by /24 and /56, which a
-/// household gets, and Let's Encrypt by /48, which a site gets.
+/// The limit of joins in an hour from one network, by the length of its prefix. DNS servers limit by /24 and /56, which
+/// a household gets, and Let's Encrypt by /48, which a site gets.
 const MOST_OF_IPV4: &[(u32, u32)] = &[(32, 5), (24, 20)];
 const MOST_OF_IPV6: &[(u32, u32)] = &[(64, 5), (56, 10), (48, 20)];
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The limit of joins in a minute from all networks: fifty times that of one network in an hour. A thousand joins take a
-/// second. At most 60,000 joins of an hour are in memory.
+/// The limit of joins in a minute from all networks: fifty times that of one network in an hour. A thousand joins take
+/// a second. At most 60,000 joins of an hour are in memory.
 const MOST_IN_MINUTE: usize = 1000;
 const MINUTE: Duration = Duration::from_secs(60);
 

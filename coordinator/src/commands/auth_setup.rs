@@ -100,8 +100,8 @@ impl AuthArgs {
         )
     }
 
-    /// Returns the published address of a coordinator that listens here. The addresses of a proxy are known from `--url`
-    /// and `--pages-url` only.
+    /// Returns the published address of a coordinator that listens here. The addresses of a proxy are known from
+    /// `--url` and `--pages-url` only.
     pub(crate) fn place(
         &self,
         listening: SocketAddr,

@@ -1,5 +1,5 @@
-//! The listening sockets of a coordinator: bound once, and served in turn by the standby server and the leader. Also the
-//! options that limit connections and requests.
+//! The listening sockets of a coordinator: bound once, and served in turn by the standby server and the leader. Also
+//! the options that limit connections and requests.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};

@@ -62,8 +62,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "QUEENS_PUBLIC", requires = "http")]
     public: bool,
 
-    /// Page about this count, with a place to get the programs: the page of a campaign links it, and workers are told of
-    /// it when they need another version, have to wait, or are done [default: none]
+    /// Page about this count, with a place to get the programs: the page of a campaign links it, and workers are told
+    /// of it when they need another version, have to wait, or are done [default: none]
     #[arg(long, env = "QUEENS_ABOUT_URL", value_name = "URL")]
     about_url: Option<PageUrl>,
 

@@ -26,8 +26,8 @@ pub(crate) struct DirectoryArgs {
 }
 
 impl DirectoryArgs {
-    /// Returns the data directory. Fails if jobs are in a database, since the directory may have outdated ones; `instead`
-    /// says what to do.
+    /// Returns the data directory. Fails if jobs are in a database, since the directory may have outdated ones;
+    /// `instead` says what to do.
     pub(crate) fn dir(&self, instead: &str) -> anyhow::Result<&Path> {
         anyhow::ensure!(
             self.store.is_none(),

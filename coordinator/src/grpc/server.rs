@@ -66,7 +66,8 @@ where
     serve(incoming, handle, Authenticator::open_to_all(None), None, stop).await
 }
 
-/// Serves the clients that `authenticator` admits, like [`serve_to_all`]. Workers are told of the page `about` the count.
+/// Serves the clients that `authenticator` admits, like [`serve_to_all`]. Workers are told of the page `about` the
+/// count.
 pub(crate) async fn serve<C>(
     incoming: impl Stream<Item = io::Result<C>>,
     handle: Handle,

@@ -1,5 +1,5 @@
-//! Serves the HTML pages (jobs, one job, workers and others) and their assets from coordinator/assets, which are compiled
-//! into the program.
+//! Serves the HTML pages (jobs, one job, workers and others) and their assets from coordinator/assets, which are
+//! compiled into the program.
 
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};

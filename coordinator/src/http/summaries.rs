@@ -1,5 +1,5 @@
-//! The summary that all subscribers get twice a second. It has a bounded size and is serialized once for all. Jobs in it
-//! have their current speed, and otherwise the fields that `queens … --output json` prints.
+//! The summary that all subscribers get twice a second. It has a bounded size and is serialized once for all. Jobs in
+//! it have their current speed, and otherwise the fields that `queens … --output json` prints.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

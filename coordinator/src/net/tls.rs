@@ -50,8 +50,8 @@ impl Tls {
         }
     }
 
-    /// Reloads the files when they change, and at a [request](Hangups), until `stop` is cancelled. Unusable files are logged, and the
-    /// previous ones stay in use. Established connections are not affected.
+    /// Reloads the files when they change, and at a [request](Hangups), until `stop` is cancelled. Unusable files are
+    /// logged, and the previous ones stay in use. Established connections are not affected.
     pub(crate) fn follow(self: &Arc<Self>, stop: CancellationToken) -> io::Result<()> {
         let mut hangups = Hangups::new()?;
         let mut poll = tokio::time::interval(POLL_INTERVAL);

@@ -24,8 +24,8 @@ pub struct InvalidRole;
 /// The permission that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// None: the request reveals nothing about jobs, unless it has the code of a join link, or an operator serves public
-    /// pages.
+    /// None: the request reveals nothing about jobs, unless it has the code of a join link, or an operator serves
+    /// public pages.
     Public,
     /// Reading.
     Read,

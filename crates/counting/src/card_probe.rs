@@ -31,8 +31,8 @@ pub struct CardProbe {
     pub chunks: Vec<ProbedChunk>,
     /// How many subproblems were counted again by the processor.
     pub n_checked: usize,
-    /// The seconds that each of the card's kernels took for these chunks and their checks, by its name, in all its threads;
-    /// empty if its driver does not tell.
+    /// The seconds that each of the card's kernels took for these chunks and their checks, by its name, in all its
+    /// threads; empty if its driver does not tell.
     pub stages: Vec<(&'static str, f64)>,
 }
 

@@ -1,4 +1,5 @@
-//! Configuration of a machine's workers, one for the processor and one for each card: name, kernel, threads, share of time.
+//! Configuration of a machine's workers, one for the processor and one for each card: name, kernel, threads, share of
+//! time.
 
 use std::num::NonZeroUsize;
 use std::thread;
@@ -40,9 +41,9 @@ pub enum Device {
 const LONGEST_MACHINE: usize = 80;
 
 impl Config {
-    /// Returns the workers of a machine: one for its processor, unless it has no threads, and one for each card, which is
-    /// called `NAME-cuda:0` and opened for `board` at once. A coordinator measures the speed of each and sizes its leases by
-    /// it. By default, there is a thread for each processor that no thread of a card needs.
+    /// Returns the workers of a machine: one for its processor, unless it has no threads, and one for each card, which
+    /// is called `NAME-cuda:0` and opened for `board` at once. A coordinator measures the speed of each and sizes its
+    /// leases by it. By default, there is a thread for each processor that no thread of a card needs.
     #[must_use]
     pub fn of_machine(
         name: &Name,

@@ -17,8 +17,8 @@ use tracing::{error, info, warn};
 /// How long a thread counts by a card, at least, between two checks. So two threads check a card once a second.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(2);
 
-/// A check takes at most a share of the time: one in this many parts. But what waits for a check is never older than half
-/// a minute, as a stop loses it.
+/// A check takes at most a share of the time: one in this many parts. But what waits for a check is never older than
+/// half a minute, as a stop loses it.
 const CHECK_SHARE: u32 = 20;
 const LONGEST_BETWEEN_CHECKS: Duration = Duration::from_secs(30);
 
@@ -161,7 +161,8 @@ enum Attempt<T> {
     Rests,
 }
 
-/// Returns the number of threads that count by a card. Two keep it busy: while one waits for a result, the other counts.
+/// Returns the number of threads that count by a card. Two keep it busy: while one waits for a result, the other
+/// counts.
 #[must_use]
 pub const fn threads_of(card: CardId) -> usize {
     match card {
@@ -177,8 +178,8 @@ impl Counter {
         Self { kernel, card: None, unchecked: None, notice: None }
     }
 
-    /// Returns the counters of a card's threads: they count by the card what cards count, and by a kernel everything else.
-    /// `seed` chooses the subproblems that are counted twice.
+    /// Returns the counters of a card's threads: they count by the card what cards count, and by a kernel everything
+    /// else. `seed` chooses the subproblems that are counted twice.
     pub(crate) fn of_card(id: CardId, kernel: Kernel, seed: u64) -> Vec<Self> {
         let (n, common) = (threads_of(id) as u64, Arc::new(Common::default()));
         // They share its memory.
@@ -275,8 +276,8 @@ impl Counter {
     }
 
     /// Counts one of the subproblems since the last check again, by the card and by the processor; and now and then its
-    /// whole chunk by the card, divided otherwise. Returns whether all chunks since the last check may be reported; `None`
-    /// if `stop` was set before the end.
+    /// whole chunk by the card, divided otherwise. Returns whether all chunks since the last check may be reported;
+    /// `None` if `stop` was set before the end.
     ///
     /// A wrong card rests, in all its threads.
     pub(crate) fn check(&mut self, stop: &AtomicBool) -> Option<bool> {

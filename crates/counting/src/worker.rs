@@ -193,8 +193,8 @@ fn any_number() -> WorkerId {
 
 /// Returns a number that all programs on this machine share, constant at least until it reboots: a hash of its
 /// [identity](queens_platform::machine_identity). It reveals nothing of the machine, its owner or its place. Without an
-/// identity, the number identifies this process. A recount should not run on the machine of the first count, whose memory
-/// may be faulty: the number is enough for that.
+/// identity, the number identifies this process. A recount should not run on the machine of the first count, whose
+/// memory may be faulty: the number is enough for that.
 fn machine_number() -> u64 {
     machine_identity().map_or_else(|| any_number().0, |identity| hash(&identity)).max(1)
 }

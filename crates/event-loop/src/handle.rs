@@ -1,5 +1,5 @@
-//! The handle: the interface to a running coordinator, and the open sessions of workers, which gRPC and counting in this
-//! process use alike.
+//! The handle: the interface to a running coordinator, and the open sessions of workers, which gRPC and counting in
+//! this process use alike.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -211,8 +211,8 @@ impl Handle {
         Ok(self.ranking.of(totals, persons))
     }
 
-    /// Returns the days on which the thread time of a party has changed, ascending, in days since 1970, with the time at
-    /// the end of each. At most 400.
+    /// Returns the days on which the thread time of a party has changed, ascending, in days since 1970, with the time
+    /// at the end of each. At most 400.
     #[must_use]
     pub fn days_of(&self, party: Party) -> Vec<(u32, Duration)> {
         self.history.days.lock().of(party)

@@ -1,7 +1,8 @@
 //! Counts a span about which two parties disagree, on threads of the coordinator. So nobody is outvoted.
 //!
-//! One span at a time: each shows that a party is wrong, which is suspect from then on. So there are few. A span takes as
-//! long as its lease did, up to two minutes of a thread of the worker, which may be hours for what a graphics card counted.
+//! One span at a time: each shows that a party is wrong, which is suspect from then on. So there are few. A span takes
+//! as long as its lease did, up to two minutes of a thread of the worker, which may be hours for what a graphics card
+//! counted.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Sums all records and recounts by party in the background, for people.
 //!
 //! A reading takes some hundred thousand records a second. So it is done only when somebody asks, at most every ten
-//! seconds, and takes at most a twentieth of the time. A job that has not changed since is not read again. While it is read, or
-//! the store fails, the last sums are the answer.
+//! seconds, and takes at most a twentieth of the time. A job that has not changed since is not read again. While it is
+//! read, or the store fails, the last sums are the answer.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -102,8 +102,8 @@ impl TotalsReader {
         }
     }
 
-    /// Returns the last sums, and has them read again if it is time. Waits only for the first ones; `None` if that takes
-    /// too long.
+    /// Returns the last sums, and has them read again if it is time. Waits only for the first ones; `None` if that
+    /// takes too long.
     pub(crate) async fn totals(&self, snapshot: &Arc<Snapshot>) -> Option<Arc<Totals>> {
         self.refresh(snapshot);
         let mut totals = self.totals.subscribe();

@@ -1,8 +1,8 @@
 //! Compares a card with the processor and times it: `gpu_check CARD [STREAMS]`, such as `gpu_check cuda:0 2`.
 //!
-//! First it counts the boards of n = 12 to 16 whole and random spans of n = 18 to 28 on both: solutions and units of work
-//! must be equal. Then it counts samples of n = 21 to 26 on the card alone, with this many threads. Its output is for
-//! docs/GPU.md. It takes two minutes on a card of 2023 with 16 cores beside it.
+//! First it counts the boards of n = 12 to 16 whole and random spans of n = 18 to 28 on both: solutions and units of
+//! work must be equal. Then it counts samples of n = 21 to 26 on the card alone, with this many threads. Its output is
+//! for docs/GPU.md. It takes two minutes on a card of 2023 with 16 cores beside it.
 #![allow(clippy::print_stdout, reason = "a program")]
 
 use std::env;

@@ -57,8 +57,8 @@ pub(crate) const PARAMS: usize = 4 * (8 + 2 * N_ARRAYS + 2) + 8 * N_ARRAYS;
 pub(crate) const CURSORS: usize = 32;
 pub(crate) const CURSOR_BYTES: usize = 4 * (N_ARRAYS + 2);
 
-/// Where the parameters have the number of the piece that a block takes next, and where it must be less than the capacity
-/// for pieces. Both together let one launch join some of a batch's pieces.
+/// Where the parameters have the number of the piece that a block takes next, and where it must be less than the
+/// capacity for pieces. Both together let one launch join some of a batch's pieces.
 pub(crate) const NEXT_PIECE: u64 = (CURSORS + 4 * N_ARRAYS) as u64;
 pub(crate) const END_OF_PIECES: u64 = (CURSORS + CURSOR_BYTES + 4 * PIECES.0) as u64;
 
@@ -108,8 +108,8 @@ impl Arena {
         arena
     }
 
-    /// Adds a batch's arrays: what `n_sets` sets and `n_blocks` blocks need in any case, and the rest of `bytes` of memory
-    /// in proportion to `needs`. `None` if not even the former has room.
+    /// Adds a batch's arrays: what `n_sets` sets and `n_blocks` blocks need in any case, and the rest of `bytes` of
+    /// memory in proportion to `needs`. `None` if not even the former has room.
     pub(crate) fn with_batch(
         &self,
         board: Board,

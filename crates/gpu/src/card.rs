@@ -18,21 +18,21 @@ use crate::shape::Shape;
 /// Sets in a batch, at most.
 const MOST_SETS: usize = 512;
 
-/// A batch of several sets that takes longer is followed by smaller ones, which need less memory and are done sooner. If one
-/// set is expected to take longer, the host waits for each kernel, so that it can stop after it.
+/// A batch of several sets that takes longer is followed by smaller ones, which need less memory and are done sooner.
+/// If one set is expected to take longer, the host waits for each kernel, so that it can stop after it.
 const LONGEST_BATCH: Duration = Duration::from_millis(500);
 
 /// A launch that joins is meant to take this long, at most. After it the host can stop, and the card can draw a screen.
 /// Batches that are expected to take less are joined at once.
 const LONGEST_JOIN: Duration = Duration::from_millis(50);
 
-/// A set that takes longer is followed by parts of sets, but not by less than a quarter: each part has the upper lists of
-/// its set made again. At n = 28 these take a few tenths of a second on a card that joins the set in one.
+/// A set that takes longer is followed by parts of sets, but not by less than a quarter: each part has the upper lists
+/// of its set made again. At n = 28 these take a few tenths of a second on a card that joins the set in one.
 const LONGEST_SET: Duration = Duration::from_secs(2);
 const LEAST_OF_SET: u64 = 4;
 
-/// Batches without room, one after another, before a card is given up. Nine halvings lead from 512 sets to one, and twelve
-/// from its 2,744 subproblems to one. Then each array may turn out to be too small once.
+/// Batches without room, one after another, before a card is given up. Nine halvings lead from 512 sets to one, and
+/// twelve from its 2,744 subproblems to one. Then each array may turn out to be too small once.
 const MOST_TRIES: u32 = 32;
 
 /// What became of a batch.
@@ -129,8 +129,8 @@ impl Card {
         }
     }
 
-    /// Makes the tails of a board with its middle row's queen, unless they are on the card. `None` if `stop` was set before
-    /// the end.
+    /// Makes the tails of a board with its middle row's queen, unless they are on the card. `None` if `stop` was set
+    /// before the end.
     fn tails(&mut self, board: Board, stop: &AtomicBool) -> Result<Option<Arena>, CardError> {
         let of = (board.n, board.middle);
         if let Some((made, arena)) = &self.tails
@@ -240,8 +240,8 @@ impl Card {
         Ok(Batch::Counted(Count { solutions, work }))
     }
 
-    /// Joins the pieces of a batch that should take this long. Returns the cursors and the solutions; `None` if `stop` was
-    /// set before the end.
+    /// Joins the pieces of a batch that should take this long. Returns the cursors and the solutions; `None` if `stop`
+    /// was set before the end.
     fn join(
         &mut self,
         arena: &Arena,
@@ -316,7 +316,8 @@ impl Card {
             (0..).map(|halvings| most >> halvings).take_while(|&n| n > 0).find(has_room).unwrap_or(1);
     }
 
-    /// Makes the next batch smaller if one took too long, and lets parts of sets grow again if one took a quarter of that.
+    /// Makes the next batch smaller if one took too long, and lets parts of sets grow again if one took a quarter of
+    /// that.
     fn bound_time(&mut self, of_set: u64, n_sets: usize, n_numbers: u64, taken: Duration) {
         if taken > LONGEST_BATCH {
             self.n_sets = self.n_sets.min((n_sets / 2).max(1));
@@ -388,8 +389,8 @@ fn on_card(board: Board, part: &HalvesPart, set: &ColumnSet) -> SetOnCard {
     SetOnCard { columns: [set.upper, set.lower], first, numbers, factor: set.factor.into(), weighing }
 }
 
-/// Returns the units of a set's subproblems; `None` if they exceed 64 bits, which no right numbers do. `upper` and `lower` are numbers of placements by the first upper, first
-/// lower and second lower queen.
+/// Returns the units of a set's subproblems; `None` if they exceed 64 bits, which no right numbers do. `upper` and
+/// `lower` are numbers of placements by the first upper, first lower and second lower queen.
 fn work_of(board: Board, part: &HalvesPart, set: &ColumnSet, upper: &[u64], lower: &[u64]) -> Option<u64> {
     let m = board.shape.m as usize;
     let pairs = |u: usize, a: usize, b: usize| {

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::shape::Shape;
 
-/// A batch of kernels that takes longer than this hangs. Batches take half a second, and a set of n = 29 some minutes on a
-/// small card until it is divided.
+/// A batch of kernels that takes longer than this hangs. Batches take half a second, and a set of n = 29 some minutes
+/// on a small card until it is divided.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How long to sleep before asking again whether a batch has ended: at first, and at most.
@@ -116,8 +116,8 @@ pub(crate) trait Device: Send {
     /// Copies from the card's memory, after all that was asked for before.
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError>;
 
-    /// Returns the seconds that each kernel has taken, by its name, up to the last [`read`](Self::read); empty if they are
-    /// not known.
+    /// Returns the seconds that each kernel has taken, by its name, up to the last [`read`](Self::read); empty if they
+    /// are not known.
     fn seconds(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }

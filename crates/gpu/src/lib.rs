@@ -1,8 +1,8 @@
 //! The halves method on graphics cards: lists, filters and joins of half boards, exact to the last unit of work.
 //!
 //! docs/GPU.md explains the stages and has measurements. The kernels have one source for CUDA C and OpenCL C
-//! (`kernels`); `.ci/ptx` compiles them for NVIDIA's cards, and drivers of OpenCL compile them when a card is opened. The
-//! libraries of both drivers are loaded when they are asked for. A program that can't load libraries finds no card.
+//! (`kernels`); `.ci/ptx` compiles them for NVIDIA's cards, and drivers of OpenCL compile them when a card is opened.
+//! The libraries of both drivers are loaded when they are asked for. A program that can't load libraries finds no card.
 //!
 //! Besides `queens-solver` and `queens-platform` the only crate of the project that may hold `unsafe` code.
 

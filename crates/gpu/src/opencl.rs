@@ -141,7 +141,8 @@ impl Device for OpenCl {
     fn start(&mut self, stage: Stage) -> Result<(), CardError> {
         let Some((_, kernel)) = self.kernels.iter().find(|(of, _)| *of == stage) else { return Ok(()) };
         let (global, local) = ([32 * self.n_groups as usize], [32]);
-        // SAFETY: the sizes have one dimension; the arguments are those of the kernels, which stay within the arena's arrays.
+        // SAFETY: the sizes have one dimension; the arguments are those of the kernels, which stay within the arena's
+        // arrays.
         let started = unsafe {
             self.queue.enqueue_nd_range_kernel(
                 kernel.get(),

@@ -36,7 +36,8 @@ pub struct Effects {
     changes: Changes,
 }
 
-/// Changes that become writes and comparisons when the effects are taken. Repeated changes of one thing are kept as one.
+/// Changes that become writes and comparisons when the effects are taken. Repeated changes of one thing are kept as
+/// one.
 #[derive(Debug, Default)]
 struct Changes {
     /// The reason of each block; `None` lifts the block.

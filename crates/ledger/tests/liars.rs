@@ -3,8 +3,9 @@
 //! Some jobs recount everything, or count all parts twice. They end with the right total as long as no two parties tell
 //! the same lie, under however many names. No honest worker is blocked. In jobs that recount a share, lies pass
 //! unnoticed as often as the formula says. The coordinator crashes at any commit, before or after it is durable.
-//! `QUEENS_SIMULATION_HISTORIES` is the number of histories; `QUEENS_SIMULATION_SEED` plays one alone. Friends play as often
-//! as `QUEENS_SIMULATION_PLAYS` says, in each setting of each play; `QUEENS_SIMULATION_PLAY` plays one of the named ones.
+//! `QUEENS_SIMULATION_HISTORIES` is the number of histories; `QUEENS_SIMULATION_SEED` plays one alone. Friends play as
+//! often as `QUEENS_SIMULATION_PLAYS` says, in each setting of each play; `QUEENS_SIMULATION_PLAY` plays one of the
+//! named ones.
 
 #[path = "liars/adversaries.rs"]
 mod adversaries;

@@ -42,8 +42,8 @@ pub enum InvalidName {
 }
 
 impl Name {
-    /// Parses a name that somebody chooses. It is also one that can't easily be taken for another, which names of earlier
-    /// versions may be.
+    /// Parses a name that somebody chooses. It is also one that can't easily be taken for another, which names of
+    /// earlier versions may be.
     ///
     /// ```
     /// use queens_model::Name;

@@ -102,8 +102,8 @@ pub fn with_instructions<T>(run: impl FnOnce() -> T) -> (T, Option<u64>) {
     (run(), None)
 }
 
-/// Returns this thread's processor time. Unlike elapsed time, it hardly depends on other work on the machine. On Windows
-/// it is the elapsed time since the first call: the clock of a thread has steps of 16 ms there.
+/// Returns this thread's processor time. Unlike elapsed time, it hardly depends on other work on the machine. On
+/// Windows it is the elapsed time since the first call: the clock of a thread has steps of 16 ms there.
 #[must_use]
 pub fn thread_time() -> Duration {
     #[cfg(unix)]

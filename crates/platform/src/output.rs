@@ -34,7 +34,8 @@ pub fn was_stdout_closed() -> bool {
     false
 }
 
-/// Returns whether a stream is a terminal that obeys control sequences, so that it can overwrite lines and show colours.
+/// Returns whether a stream is a terminal that obeys control sequences, so that it can overwrite lines and show
+/// colours.
 ///
 /// On Unix the variable TERM tells it. On Windows the console is told to obey them, which it can since Windows 10.
 pub fn is_screen(stream: &impl IsTerminal) -> bool {

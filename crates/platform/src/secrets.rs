@@ -12,8 +12,8 @@ pub(crate) mod access_list;
 pub enum Readers {
     /// Its owner; on Windows also the system and the administrators, who can read any file.
     Owner,
-    /// Also its group and, on Windows, other named users: container engines give secrets a group. Never all users of the
-    /// machine.
+    /// Also its group and, on Windows, other named users: container engines give secrets a group. Never all users of
+    /// the machine.
     Named,
     /// Everybody, but only its owner and the system write it. On Unix its group may be one of the owner's own or the
     /// system's.
@@ -43,8 +43,8 @@ pub fn keep_files_private() {
 }
 
 /// Creates an empty file that only its owner may read: with mode 600, on Windows with an access list of its own. Until
-/// the returned file is closed, nobody else can open it on Windows. What an elevated process creates there belongs to the
-/// administrators.
+/// the returned file is closed, nobody else can open it on Windows. What an elevated process creates there belongs to
+/// the administrators.
 ///
 /// # Errors
 /// If the file exists, or the system fails; then no file is left.

@@ -67,8 +67,8 @@ pub struct Hangups {
 }
 
 impl Hangups {
-    /// Listens to them from now on: they no longer end the process, also when this value is dropped. Must be called in a
-    /// Tokio runtime.
+    /// Listens to them from now on: they no longer end the process, also when this value is dropped. Must be called in
+    /// a Tokio runtime.
     ///
     /// # Errors
     /// If the process can't listen.

@@ -46,8 +46,8 @@ fn with_examples(command: Command, path: &str, all: &'static str) -> Command {
     })
 }
 
-/// Returns the examples of the command at `path`, and their explanations. "" is the path of the program itself, "workers
-/// drain" that of a nested command. A command that does nothing itself has the examples of its own commands.
+/// Returns the examples of the command at `path`, and their explanations. "" is the path of the program itself,
+/// "workers drain" that of a nested command. A command that does nothing itself has the examples of its own commands.
 pub(crate) fn examples_of(
     command: &Command,
     path: &str,

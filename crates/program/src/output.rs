@@ -23,8 +23,8 @@ pub fn stdout() -> anyhow::Result<io::Stdout> {
     Ok(io::stdout())
 }
 
-/// Writes an answer to stdout as it is. Returns whether the reader is still there: a closed pipe is no error, because its
-/// reader has seen enough.
+/// Writes an answer to stdout as it is. Returns whether the reader is still there: a closed pipe is no error, because
+/// its reader has seen enough.
 ///
 /// # Errors
 /// If it can't be written.

@@ -1,7 +1,7 @@
 //! Stores jobs, records and history for the coordinator.
 //!
-//! [`sql`] has the tables, the same in every database; [`sqlite`] is the store in a data directory, [`postgres`] the one
-//! on a database server, for programs that need it.
+//! [`sql`] has the tables, the same in every database; [`sqlite`] is the store in a data directory, [`postgres`] the
+//! one on a database server, for programs that need it.
 
 mod archive;
 pub mod certificate;

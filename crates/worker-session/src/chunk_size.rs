@@ -19,8 +19,8 @@ impl ChunkAim {
     /// For a thread of the processor, which counts one subproblem as fast as many.
     pub const PROCESSOR: Self = Self { first: 1, duration: Duration::from_millis(100), whole_sets: false };
 
-    /// For a graphics card, which is slow with few, and makes the lists of a set for any of its subproblems. A set takes
-    /// a second or two at n = 28.
+    /// For a graphics card, which is slow with few, and makes the lists of a set for any of its subproblems. A set
+    /// takes a second or two at n = 28.
     pub const CARD: Self = Self { first: 256, duration: Duration::from_millis(300), whole_sets: true };
 }
 
@@ -52,8 +52,8 @@ impl ChunkSize {
         if whole > from { whole } else { end }
     }
 
-    /// Returns the size for the first chunk of the next lease: half of the last that took its time, as other subproblems may
-    /// have more work. Where none did, as in subproblems that hold nothing, it is the first.
+    /// Returns the size for the first chunk of the next lease: half of the last that took its time, as other
+    /// subproblems may have more work. Where none did, as in subproblems that hold nothing, it is the first.
     pub(crate) fn next(self) -> Self {
         let first = self.aim.first.max(self.unit);
         let n_subproblems = self.confirmed.map_or(first, |n| (n / 2).max(self.unit));

@@ -109,8 +109,8 @@ impl HeldLease {
         }
     }
 
-    /// Drops the counts that waited for a check. The worker counts their chunks again, unless it begins no more chunks; then
-    /// the coordinator leases them again.
+    /// Drops the counts that waited for a check. The worker counts their chunks again, unless it begins no more chunks;
+    /// then the coordinator leases them again.
     pub(crate) fn reject(&mut self) {
         if self.begins_no_more {
             self.unchecked.clear();

@@ -78,8 +78,8 @@ fn nothing_is_public_that_no_other_crate_uses() {
     none(found);
 }
 
-/// What differs between systems is in one crate, except for the kernels' instructions and for a type of a dependency that
-/// only Unix has.
+/// What differs between systems is in one crate, except for the kernels' instructions and for a type of a dependency
+/// that only Unix has.
 #[test]
 fn code_for_one_system_is_in_the_crate_for_it() {
     const MARKS: [&str; 6] =

@@ -29,8 +29,8 @@ use tonic::{Code, Status, Streaming};
 /// The seconds that honest connections may wait for their places after a flood.
 const AFTER_FLOOD: u64 = 30;
 
-/// By then, a connection without a request is closed, on any machine: the limit is 10 s, and 15 s for a request that has
-/// begun.
+/// By then, a connection without a request is closed, on any machine: the limit is 10 s, and 15 s for a request that
+/// has begun.
 const CLOSED: Duration = Duration::from_secs(600);
 
 /// The heartbeat interval of a worker without leases.

@@ -175,8 +175,8 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     let parent = temp();
     let log = parent.path().join("log");
     let mut full = Service::start(count(20, dir.path(), &["--threads", "1", "--kernel", "portable"]), &log);
-    // By then the worker's speed is measured, and it holds a lease of many seconds: a lease takes up to eight times as long
-    // as was measured before, and some of the time went into the choice of the method and into the plan.
+    // By then the worker's speed is measured, and it holds a lease of many seconds: a lease takes up to eight times as
+    // long as was measured before, and some of the time went into the choice of the method and into the plan.
     let id = full.id();
     let has_counted = |least| processor_time(id) >= Duration::from_secs(least);
     wait_for("a long lease", || has_counted(4));

@@ -1,4 +1,5 @@
-//! An idle cluster uses no resources. With `QUEENS_LOAD` set to `full`, on an idle machine, what little it uses is limited.
+//! An idle cluster uses no resources. With `QUEENS_LOAD` set to `full`, on an idle machine, what little it uses is
+//! limited.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Workers on machines that sleep and change networks, and coordinators that move: they find each other again by
 //! themselves, and the count is right.
 //!
-//! With the environment variable `QUEENS_FAULTS` set to `full`, machines sleep for more than a minute, and somebody else
-//! takes the address of a coordinator that moves.
+//! With the environment variable `QUEENS_FAULTS` set to `full`, machines sleep for more than a minute, and somebody
+//! else takes the address of a coordinator that moves.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

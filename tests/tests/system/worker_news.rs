@@ -1,4 +1,5 @@
-//! What a coordinator tells the people who run workers: which version to install, what to wait for, and that it is over.
+//! What a coordinator tells the people who run workers: which version to install, what to wait for, and that it is
+//! over.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Counts on a simulated card: the kernels' CUDA C, compiled for the processor, every lane a fiber.
 //!
-//! `crates/gpu/simulation` has the simulation. It shows what PoCL can't, as a group there has one warp and lists are made by
-//! single threads: votes, shuffles, and blocks of several warps. Only the loads by PTX are replaced.
+//! `crates/gpu/simulation` has the simulation. It shows what PoCL can't, as a group there has one warp and lists are
+//! made by single threads: votes, shuffles, and blocks of several warps. Only the loads by PTX are replaced.
 
 use std::env;
 use std::fs;

@@ -1,10 +1,10 @@
 //! Recounts records by other parties: draws them, confirms or disputes them, and decides disputes.
 //!
 //! Two parties that agree confirm a record, if the one that made the second count was drawn for it. While its counts
-//! differ, nothing changes: the coordinator counts the span itself, and a count on which it agrees with a party is right.
-//! One transaction then replaces the record that lost, and keeps the lost counts as verdicts. It also marks the parties
-//! that lost as suspect, under all their names: who made the record, and who confirmed it. Suspects get no leases, and
-//! confirm nothing. Their records in jobs without an exported certificate are recounted by two others.
+//! differ, nothing changes: the coordinator counts the span itself, and a count on which it agrees with a party is
+//! right. One transaction then replaces the record that lost, and keeps the lost counts as verdicts. It also marks the
+//! parties that lost as suspect, under all their names: who made the record, and who confirmed it. Suspects get no
+//! leases, and confirm nothing. Their records in jobs without an exported certificate are recounted by two others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -341,8 +341,8 @@ pub(crate) fn relax(ledger: &mut Ledger, id: JobId, still: &[u32]) {
     }
 }
 
-/// Recounts all records of these parts, because other evidence contradicts them, until `n_parties` agree on each. Has no
-/// effect on a cancelled job.
+/// Recounts all records of these parts, because other evidence contradicts them, until `n_parties` agree on each. Has
+/// no effect on a cancelled job.
 pub(crate) fn mismatch(ledger: &mut Ledger, id: JobId, parts: &[u32], n_parties: usize) {
     let mismatch = |recounts: &mut Recounts, _: &mut Counting| {
         parts.iter().filter(|part| recounts.mismatch(**part, n_parties)).count() > 0

@@ -7,8 +7,8 @@ use queens_solver::Count;
 
 /// Returns the count on which `n_parties` agree; `None` if further parties must count.
 ///
-/// None of them is suspect, because two suspects may be one liar. If there is an arbiter, it is one of them, and then the
-/// others may be suspect. A party that contradicts itself, under any names, confirms nothing.
+/// None of them is suspect, because two suspects may be one liar. If there is an arbiter, it is one of them, and then
+/// the others may be suspect. A party that contradicts itself, under any names, confirms nothing.
 pub(crate) fn agreed(
     counts: impl IntoIterator<Item = (Party, Count)>,
     suspects: &BTreeSet<Party>,

@@ -320,8 +320,8 @@ impl Counting {
         taken
     }
 
-    /// Notes that a party did not count these parts; if it only lost a session (`is_break`), that is no lapse, unless it
-    /// happened too often. Returns whether any was its turn.
+    /// Notes that a party did not count these parts; if it only lost a session (`is_break`), that is no lapse, unless
+    /// it happened too often. Returns whether any was its turn.
     pub(crate) fn lapse_parts(&mut self, parts: BTreeSet<u32>, party: Party, is_break: bool) -> bool {
         let mut n_lapsed = 0;
         for part in parts {

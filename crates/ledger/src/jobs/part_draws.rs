@@ -1,7 +1,8 @@
 //! Which party counts each part of a second pass.
 //!
 //! Two passes are compared by the solutions of each part. If a party could choose its parts, it could tell again what a
-//! friend told in the first pass. So a lottery draws the party of each part, and the draw stands until the party lapses.
+//! friend told in the first pass. So a lottery draws the party of each part, and the draw stands until the party
+//! lapses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,8 +69,8 @@ impl PartDraws {
         self.queues.add(part, party, work);
     }
 
-    /// Notes that the party whose turn it is has lost a lease of a part with its session. Returns whether that was so often
-    /// that it is a lapse.
+    /// Notes that the party whose turn it is has lost a lease of a part with its session. Returns whether that was so
+    /// often that it is a lapse.
     pub(crate) fn note_break(&mut self, part: u32, party: Party) -> bool {
         let turn = self.turns.get_mut(&part).filter(|turn| turn.party == Some(party));
         turn.is_some_and(|turn| {

@@ -27,8 +27,8 @@ fn counts_of_parties(recorded: &Recorded) -> impl Iterator<Item = (Party, Count)
     counts(recorded).map(|(source, count)| (source.party, count))
 }
 
-/// Returns the count on which enough parties agree. Where counts of unsuspected parties differ, the coordinator is one of
-/// two, as nobody can outvote it; otherwise the arbiter is one of `n_parties`, if there is an arbiter.
+/// Returns the count on which enough parties agree. Where counts of unsuspected parties differ, the coordinator is one
+/// of two, as nobody can outvote it; otherwise the arbiter is one of `n_parties`, if there is an arbiter.
 pub(crate) fn settled(
     recorded: &Recorded,
     suspects: &BTreeSet<Party>,

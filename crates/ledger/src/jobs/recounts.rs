@@ -321,8 +321,8 @@ impl Recounts {
         self.place(key);
     }
 
-    /// Notes that the party whose turn it was did not count a record. Others are drawn before it is drawn again. Returns
-    /// whether it was anybody's turn.
+    /// Notes that the party whose turn it was did not count a record. Others are drawn before it is drawn again.
+    /// Returns whether it was anybody's turn.
     pub(crate) fn lapse(&mut self, plan: &Plan, key: Key) -> bool {
         self.unqueue(plan, key);
         let Some(recount) = self.all.get_mut(&key) else { return false };

@@ -95,7 +95,8 @@ impl Ledger {
     }
 
     /// Ends a lease. Frees and returns its unreported spans, which its worker may still report. If it ends because the
-    /// session or the job does (`is_break`), what was drawn for its party waits for it again; otherwise the party has lapsed.
+    /// session or the job does (`is_break`), what was drawn for its party waits for it again; otherwise the party has
+    /// lapsed.
     pub(crate) fn end_lease(&mut self, id: LeaseId, is_break: bool) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
         let (worker, job, load) = (lease.worker, lease.job, lease.load());

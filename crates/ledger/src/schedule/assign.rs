@@ -117,8 +117,8 @@ fn due(ledger: &Ledger, id: WorkerId, method: Method, work: u128) -> Duration {
     overdue(ledger.now, ledger.workers.seconds_in_hand(worker) + seconds.unwrap_or_default())
 }
 
-/// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code
-/// if they are equal.
+/// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same
+/// code if they are equal.
 fn is_same_code(method: Method, one: &str, other: &str) -> bool {
     let kernel = |name| Kernel::ALL.into_iter().find(|kernel| kernel.name() == name);
     one == other || kernel(one).zip(kernel(other)).is_some_and(|(one, other)| method.is_same_code(one, other))

@@ -23,7 +23,8 @@ const MOST_JOBS: usize = 8;
 /// The most parts that parties are drawn for at a time.
 const MOST_PARTS: usize = 256;
 
-/// For how long a party that has taken part, and went away, is waited for before a party that has not confirms anything.
+/// For how long a party that has taken part, and went away, is waited for before a party that has not confirms
+/// anything.
 const AWAY: Duration = Duration::from_secs(600);
 
 /// Draws a party for each record that has none, and takes records from parties that are late or have gone.
@@ -37,8 +38,8 @@ pub(crate) fn draw_confirmers(ledger: &mut Ledger) {
     jobs.into_iter().for_each(|job| draw_for(ledger, job));
 }
 
-/// For how long a run that continues jobs waits for their parties, before it draws any: they come back at different times,
-/// and friends would come first.
+/// For how long a run that continues jobs waits for their parties, before it draws any: they come back at different
+/// times, and friends would come first.
 const RETURNING: Duration = Duration::from_secs(30);
 
 /// Whether parties that may have counted for a job in an earlier run, or were there, may still come back.
@@ -46,8 +47,8 @@ pub(crate) fn awaits_parties(ledger: &Ledger, job: &Job) -> bool {
     job.is_restored() && !ledger.are_back
 }
 
-/// Notes when the parties of restored jobs have had the time to come back. Those that are there have taken part, as far as
-/// anybody knows: others may have left no records to them.
+/// Notes when the parties of restored jobs have had the time to come back. Those that are there have taken part, as far
+/// as anybody knows: others may have left no records to them.
 fn welcome_back(ledger: &mut Ledger) {
     if ledger.are_back || ledger.age() < RETURNING {
         return;
@@ -61,8 +62,8 @@ fn welcome_back(ledger: &mut Ledger) {
     }
 }
 
-/// Takes the queues of parties without a worker that may count, and of those that are late although they had nothing more
-/// urgent to do.
+/// Takes the queues of parties without a worker that may count, and of those that are late although they had nothing
+/// more urgent to do.
 fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let Some(job) = ledger.jobs.get(id) else { return };
     let (method, rank, now) = (job.method(), job.rank(), ledger.now);
@@ -194,7 +195,8 @@ impl<'a> DrawContext<'a> {
         Self { ledger, job, lottery: lottery(ledger, job), away }
     }
 
-    /// Draws a party for each record that has none. If there is nobody for a disputed one, the coordinator has to count it.
+    /// Draws a party for each record that has none. If there is nobody for a disputed one, the coordinator has to count
+    /// it.
     fn confirmers(&self) -> (Vec<(Key, Party)>, Vec<Key>) {
         let (mut drawn, mut to_judge) = (Vec::new(), Vec::new());
         for recount in self.job.recounts().undrawn() {
@@ -239,8 +241,8 @@ impl<'a> DrawContext<'a> {
     }
 
     /// Draws the party that counts a part of a second pass: rather one that has not lapsed, then not the only one that
-    /// counted it in the first pass. If several did, each may be drawn: otherwise a friend could be the only one left. What a
-    /// party counts in both passes is recounted.
+    /// counted it in the first pass. If several did, each may be drawn: otherwise a friend could be the only one left.
+    /// What a party counts in both passes is recounted.
     fn counter(&self, part: u32) -> Option<Party> {
         let turn = self.job.counting()?.draws()?.turn(part).cloned().unwrap_or_default();
         let before = self.ledger.counting(self.job.first_pass()).and_then(|first| first.counted_by(part));
@@ -256,8 +258,8 @@ impl<'a> DrawContext<'a> {
         self.job.entry().terms.seed ^ self.ledger.draw_secret
     }
 
-    /// Draws a party that is not excluded. One that has not taken part is drawn only if nobody else is there, nor away for a
-    /// short time.
+    /// Draws a party that is not excluded. One that has not taken part is drawn only if nobody else is there, nor away
+    /// for a short time.
     fn draw(&self, ticket: Ticket, is_excluded: &dyn Fn(Party) -> bool) -> Option<Party> {
         let another =
             || if self.waits(is_excluded) { None } else { self.lottery.draw_another(ticket, is_excluded) };

@@ -16,10 +16,10 @@ const MOST_LOOKS: usize = 256;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Takes back the leases of a worker with an overdue lease, if its job has no free spans left for others. The worker
-/// keeps recounts that nobody else may count; and what was drawn for its party and is not overdue itself, unless another
-/// worker of the party can count it. It may still report the others: the first count is recorded, and the other is
-/// compared with it. It gets no new lease until it has reported something. So a worker that hangs, or claims to be slow,
-/// can't hold up what others may count.
+/// keeps recounts that nobody else may count; and what was drawn for its party and is not overdue itself, unless
+/// another worker of the party can count it. It may still report the others: the first count is recorded, and the other
+/// is compared with it. It gets no new lease until it has reported something. So a worker that hangs, or claims to be
+/// slow, can't hold up what others may count.
 pub(crate) fn take_back_overdue(ledger: &mut Ledger) {
     let now = ledger.now;
     for _ in 0..MOST_LOOKS {

@@ -1,7 +1,8 @@
 //! Gives the tails of leases to idle threads when no work is free.
 //!
-//! A graphics card's thread is a hundred times as fast as a processor's. Half of a processor's lease keeps a card busy for
-//! a moment, and half of a card's a processor for minutes. So the speeds of both threads decide how much is cut off.
+//! A graphics card's thread is a hundred times as fast as a processor's. Half of a processor's lease keeps a card busy
+//! for a moment, and half of a card's a processor for minutes. So the speeds of both threads decide how much is cut
+//! off.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -73,8 +74,8 @@ fn look_at_late_queues(ledger: &mut Ledger, soon: Duration, method: Method) {
     }
 }
 
-/// Cuts so much of the expected rest off a running lease that its thread and the idle one end together: half, if they are
-/// equally fast.
+/// Cuts so much of the expected rest off a running lease that its thread and the idle one end together: half, if they
+/// are equally fast.
 fn cut_running(ledger: &mut Ledger, id: LeaseId, idle: WorkerId) -> Option<(JobId, Vec<Span>)> {
     let lease = ledger.leases.get(id)?;
     let (job, worker) = (lease.job, ledger.workers.get(lease.worker)?);

@@ -1,8 +1,8 @@
 //! Parties that have taken part in counting, and the lottery that draws one of them to confirm a record.
 //!
 //! Nobody may choose what he confirms. So the party that recounts a record is drawn at random before it is known who is
-//! idle, with a weight that grows with its measured speed, up to the median. Claims of speed or threads play no part, nor
-//! does how much of the work others have left to it.
+//! idle, with a weight that grows with its measured speed, up to the median. Claims of speed or threads play no part,
+//! nor does how much of the work others have left to it.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -40,8 +40,8 @@ struct Proof {
 }
 
 impl Proofs {
-    /// Notes that a party has counted something, or was there while all of a job was counted: others may have left nothing
-    /// to it.
+    /// Notes that a party has counted something, or was there while all of a job was counted: others may have left
+    /// nothing to it.
     pub(crate) fn note_part(&mut self, party: Party, method: Method) {
         if let Some(proof) = self.entry(party) {
             *proof.has_taken_part.of_mut(method) = true;
@@ -125,17 +125,19 @@ pub(crate) struct Candidate {
 
 /// Draws parties at random by their weights. Building it takes O(m log m) for m candidates, a draw O(log m).
 ///
-/// A party's weight is its measured speed, but between a quarter of the median of all candidates and that median. Who invents
-/// counts is as fast as he likes. As long as at most half of the parties collude, the lower median is at most that of an
-/// honest party, so inventing counts wins little. A party that was not measured weighs as much as the median. If that is most
-/// of them, as after a restart or where some have counted everything before others could begin, all weigh the same.
+/// A party's weight is its measured speed, but between a quarter of the median of all candidates and that median. Who
+/// invents counts is as fast as he likes. As long as at most half of the parties collude, the lower median is at most
+/// that of an honest party, so inventing counts wins little. A party that was not measured weighs as much as the
+/// median. If that is most of them, as after a restart or where some have counted everything before others could begin,
+/// all weigh the same.
 ///
 /// Each lapse lowers the weight: after k lapses it is a (k + 1)-th.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lottery {
     /// The candidates with the sums of the weights up to theirs.
     tickets: Vec<(Party, u64)>,
-    /// Candidates that have not taken part while most have. They are drawn only if none of the others may count a record.
+    /// Candidates that have not taken part while most have. They are drawn only if none of the others may count a
+    /// record.
     others: Vec<(Party, u64)>,
 }
 
@@ -237,8 +239,8 @@ mod tests {
         Party::from_bytes((number as u128 + 1).to_be_bytes())
     }
 
-    /// Draws for many records, with the speed and lapses of each party, and compares the shares of the parties. Without a
-    /// speed it has not taken part.
+    /// Draws for many records, with the speed and lapses of each party, and compares the shares of the parties. Without
+    /// a speed it has not taken part.
     #[track_caller]
     fn check(parties: &[(u128, u32)], excluded: &[usize], expected: &[f64]) {
         let candidates: Vec<Candidate> = (0..)

@@ -16,8 +16,8 @@ use crate::workers::worker::Worker;
 /// While no speed is known, a thread is expected to count this many work units a second.
 pub(crate) const UNKNOWN_SPEED: f64 = 1e7;
 
-/// A worker whose speed was never measured is believed to take this long for its work, if it claims to be so slow. By then
-/// it was measured, unless it hangs.
+/// A worker whose speed was never measured is believed to take this long for its work, if it claims to be so slow. By
+/// then it was measured, unless it hangs.
 const LONGEST_CLAIMED_SECONDS: f64 = 60.0;
 
 /// A worker may be this many times slower than is usual before it is late, or take this long.
@@ -136,9 +136,9 @@ impl Readiness {
         self.usual_speed.unwrap_or(UNKNOWN_SPEED)
     }
 
-    /// Returns how long a thread of this speed is expected to take for some work before it is late: by its own speed, as
-    /// measured, but at most some minutes or a multiple of the usual time. Before, its claim is believed, as others may have
-    /// invented what they counted; but only for a minute.
+    /// Returns how long a thread of this speed is expected to take for some work before it is late: by its own speed,
+    /// as measured, but at most some minutes or a multiple of the usual time. Before, its claim is believed, as others
+    /// may have invented what they counted; but only for a minute.
     pub(crate) fn seconds_of_due(&self, speed: MeasuredSpeed, work: f64) -> f64 {
         match speed.measured() {
             Some(measured) => {

@@ -35,8 +35,8 @@ struct Counted {
 }
 
 impl MeasuredSpeed {
-    /// Creates a guess from a claim, which the first second of measurement outweighs. A claim above the `usual` speed of
-    /// other threads, if that is known, is not believed. Later, `memory_seconds` of each thread count.
+    /// Creates a guess from a claim, which the first second of measurement outweighs. A claim above the `usual` speed
+    /// of other threads, if that is known, is not believed. Later, `memory_seconds` of each thread count.
     pub(crate) fn guess(claimed: f64, usual: Option<f64>, n_threads: u32, memory_seconds: f64) -> Self {
         let claimed = if claimed >= 1.0 { claimed } else { 1e7 };
         let work_per_second = claimed.min(usual.unwrap_or(MOST_CLAIMED).max(1.0));
@@ -73,8 +73,8 @@ impl MeasuredSpeed {
         self.measured.seconds < MEASURED_SECONDS
     }
 
-    /// Computes the geometric mean of the guess and the measurement, weighted by their times. A guess may be wrong by a factor
-    /// of thousands, and in a mean of the speeds themselves it would stay the largest part of it.
+    /// Computes the geometric mean of the guess and the measurement, weighted by their times. A guess may be wrong by a
+    /// factor of thousands, and in a mean of the speeds themselves it would stay the largest part of it.
     fn mean(self) -> f64 {
         // Subproblems that hold nothing say nothing of the speed.
         let measured = self.measured.per_second().clamp(self.guess * LEAST_OF_GUESS, FASTEST);

@@ -19,8 +19,9 @@ const LEASES_PER_THREAD: usize = 2;
 const UNPROVEN_THREADS: u32 = 32;
 const THREADS_FOR_A_PROVEN_ONE: u32 = 4;
 
-/// A worker that gives leases back without a count may do so this many times in a row. Then it waits for this long before
-/// it gets others, and twice as long each time, up to a minute. So taking and giving back costs its time, not ours.
+/// A worker that gives leases back without a count may do so this many times in a row. Then it waits for this long
+/// before it gets others, and twice as long each time, up to a minute. So taking and giving back costs its time, not
+/// ours.
 const FREE_RETURNS: u32 = 8;
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(60);
@@ -154,8 +155,8 @@ impl Worker {
         self.is_candidate() && !self.stuck
     }
 
-    /// Whether its party may be drawn: it may get leases, or will as soon as it reports something. If stuck workers were
-    /// left out, whoever makes honest workers late would be drawn in their place.
+    /// Whether its party may be drawn: it may get leases, or will as soon as it reports something. If stuck workers
+    /// were left out, whoever makes honest workers late would be drawn in their place.
     pub(crate) fn is_candidate(&self) -> bool {
         self.connected && !self.is_held_back() && !self.failures.are_too_many()
     }
@@ -200,8 +201,8 @@ impl Worker {
 
 /// Changes.
 impl Worker {
-    /// Creates a worker from its hello, without leases. `known` is its previous state, `usual` the usual speed of a thread
-    /// by each method, if known.
+    /// Creates a worker from its hello, without leases. `known` is its previous state, `usual` the usual speed of a
+    /// thread by each method, if known.
     pub(crate) fn new(
         hello: &Hello,
         party: Party,

@@ -1,8 +1,8 @@
 //! Counts one job by a cluster of cards and processors in simulated time, and measures how much of their time is idle.
 //!
 //! It drives the coordinator's [`Core`](queens_ledger::Core), and the workers'
-//! [`LeaseQueue`](queens_worker_session::LeaseQueue)s and [`WorkerSession`](queens_worker_session::WorkerSession)s, by a
-//! real plan. Nothing is counted: a subproblem takes its time, and has one solution.
+//! [`LeaseQueue`](queens_worker_session::LeaseQueue)s and [`WorkerSession`](queens_worker_session::WorkerSession)s, by
+//! a real plan. Nothing is counted: a subproblem takes its time, and has one solution.
 
 pub(crate) mod cluster;
 pub(crate) mod outcome;

@@ -44,8 +44,9 @@ pub(crate) struct Truth {
 /// The standard deviation of the time for a unit between parts (docs/HALVES.md).
 const SPREAD_OF_PARTS: f64 = 0.3;
 
-/// Within a part, neighbours are alike: the work of a subproblem follows a wave of three periods with this amplitude. The
-/// work of each 32nd of a part varies as much at n = 20: by a fifth to four fifths of its mean (standard deviation).
+/// Within a part, neighbours are alike: the work of a subproblem follows a wave of three periods with this amplitude.
+/// The work of each 32nd of a part varies as much at n = 20: by a fifth to four fifths of its mean (standard
+/// deviation).
 const AMPLITUDE: f64 = 0.6;
 const N_PERIODS: f64 = 3.0;
 

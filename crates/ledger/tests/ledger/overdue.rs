@@ -193,7 +193,8 @@ fn one_invitation_whose_sessions_report_nothing_does_not_slow_a_count_down() {
     }
 }
 
-/// Lets each of these workers count one subproblem, for which it takes this long. All others report that they are alive.
+/// Lets each of these workers count one subproblem, for which it takes this long. All others report that they are
+/// alive.
 fn count_slowly(world: &mut World, slow: &[WorkerId], seconds: u64) {
     let begun: Vec<(WorkerId, Option<Delta>)> = slow.iter().map(|&id| (id, world.begin(id))).collect();
     for _ in 0..seconds {

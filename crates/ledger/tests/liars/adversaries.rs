@@ -211,8 +211,8 @@ impl Sums {
     }
 }
 
-/// Returns the computed probability that a lie of `n_lies` records passes unnoticed. The liar's friends are drawn for at most
-/// this share of the checks. After a restart, records that nobody has recounted are drawn for again.
+/// Returns the computed probability that a lie of `n_lies` records passes unnoticed. The liar's friends are drawn for
+/// at most this share of the checks. After a restart, records that nobody has recounted are drawn for again.
 pub(crate) fn passes(check: Check, of_friends: f64, n_restarts: i32, n_lies: i32) -> f64 {
     let share = match check {
         Check::Recounts(share) => f64::from(share) / 1e6,
@@ -221,8 +221,9 @@ pub(crate) fn passes(check: Check, of_friends: f64, n_restarts: i32, n_lies: i32
     (1.0 - share * (1.0 - of_friends).powi(1 + n_restarts)).powi(n_lies)
 }
 
-/// Returns the share of the checks of a liar's records that his `k - 1` friends are drawn for at most. Their weight is the
-/// median of all, as they may invent any work; that of honest parties is their speed, within the limits of the lottery.
+/// Returns the share of the checks of a liar's records that his `k - 1` friends are drawn for at most. Their weight is
+/// the median of all, as they may invent any work; that of honest parties is their speed, within the limits of the
+/// lottery.
 fn share_of_friends(k: usize, honest: &[f64]) -> f64 {
     let mut sorted = honest.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -233,8 +234,8 @@ fn share_of_friends(k: usize, honest: &[f64]) -> f64 {
     of_friends / (of_friends + weights.sum::<f64>())
 }
 
-/// Returns the highest probability that some lies are left after the liar is noticed: two friends have to confirm a lie of
-/// his, and each friend has one try.
+/// Returns the highest probability that some lies are left after the liar is noticed: two friends have to confirm a lie
+/// of his, and each friend has one try.
 fn stays(k: usize, m: usize) -> f64 {
     1.0 - (2..k).map(|i| (m - k) as f64 / (m - i) as f64).product::<f64>()
 }

@@ -1,4 +1,5 @@
-//! Histories told step by step, in which friends once confirmed a lie more often than the formula says, or stopped a job.
+//! Histories told step by step, in which friends once confirmed a lie more often than the formula says, or stopped a
+//! job.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -63,8 +64,8 @@ impl Story {
         self.world.settle();
     }
 
-    /// Reports the first span that a worker holds, with the lie that concerns it if it is a friend. Returns whether there
-    /// was any.
+    /// Reports the first span that a worker holds, with the lie that concerns it if it is a friend. Returns whether
+    /// there was any.
     fn report(&mut self, id: WorkerId, lies: bool) -> bool {
         let Some(member) = self.world.members.get_mut(&id) else { return false };
         let empty: Vec<LeaseId> =
@@ -261,8 +262,8 @@ fn a_worker_that_comes_back_at_once_keeps_its_recounts() {
     }
 }
 
-/// A party that can also count by halves holds leases of a more urgent job by halves, and counts nothing. Others count the
-/// records of a job by search that it was drawn for.
+/// A party that can also count by halves holds leases of a more urgent job by halves, and counts nothing. Others count
+/// the records of a job by search that it was drawn for.
 #[test]
 fn a_party_that_might_count_something_more_urgent_stops_no_job() {
     let mut story = Story { world: World::new(Random::new(1)), n_ids: 0, lie: None };
@@ -284,8 +285,8 @@ fn a_party_that_might_count_something_more_urgent_stops_no_job() {
     assert_eq!(story.world.job(job).state, JobState::Done);
 }
 
-/// A friend answers each record shortly before it is late with it: he claims to be slow, and is. That is the same however
-/// long the coordinator has been running.
+/// A friend answers each record shortly before it is late with it: he claims to be slow, and is. That is the same
+/// however long the coordinator has been running.
 #[test]
 fn a_party_that_answers_slowly_delays_a_job_by_less_than_two_hours() {
     let friend = Play {

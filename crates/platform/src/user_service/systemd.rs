@@ -4,8 +4,8 @@ use super::description::UserService;
 
 /// Returns the unit of a service that runs these words.
 ///
-/// It is confined by what needs no right and no namespace: on many systems, a user's systemd can make none. It may lower
-/// its own priority.
+/// It is confined by what needs no right and no namespace: on many systems, a user's systemd can make none. It may
+/// lower its own priority.
 pub(super) fn unit(service: &UserService, words: &[&str]) -> String {
     let UserService { name, description, mark, .. } = service;
     // The colon keeps '$' as it is.

@@ -1,7 +1,9 @@
-//! Configuration files of services, whose arguments add to those of the command line: TOML whose keys are the names of the options.
+//! Configuration files of services, whose arguments add to those of the command line: TOML whose keys are the names of
+//! the options.
 //!
 //! Precedence: an option on the command line beats its environment variable, which beats the file, which beats the
-//! default. A file that others than its owner may change is refused: it says where the token goes. An option in the file counts as given, so requirements and conflicts between options apply to it.
+//! default. A file that others than its owner may change is refused: it says where the token goes. An option in the
+//! file counts as given, so requirements and conflicts between options apply to it.
 
 use std::env;
 use std::ffi::OsString;

@@ -25,7 +25,8 @@ pub struct CountedBy {
     pub core_time: Duration,
 }
 
-/// Returns the contribution of each source to a job, or to one of its parts, in no order. Reads and verifies all records.
+/// Returns the contribution of each source to a job, or to one of its parts, in no order. Reads and verifies all
+/// records.
 pub(crate) fn by_source(
     database: &dyn Database,
     job: JobId,

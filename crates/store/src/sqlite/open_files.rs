@@ -1,7 +1,7 @@
 //! Detects that a file of an open database is removed, replaced or truncated.
 //!
-//! SQLite does not detect it: it goes on, and a crash loses all later commits. It itself removes or replaces these files
-//! only while no connection is open. Nobody can detect that a file was overwritten with one of at least its size.
+//! SQLite does not detect it: it goes on, and a crash loses all later commits. It itself removes or replaces these
+//! files only while no connection is open. Nobody can detect that a file was overwritten with one of at least its size.
 
 use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;

@@ -53,8 +53,8 @@ fn is_inside(new_dir: &Path, dir: &Path) -> bool {
 /// Creates a database in `new_dir` from the valid rows of `damaged`, a directory or a database. `new_dir` must be empty
 /// or not exist. Nothing is written to `damaged`.
 ///
-/// A row is valid if SQLite can read it, and its digest is right. Plans are made again. Records are kept if they lie in the plan and overlap no
-/// other. Coverage is summed from them.
+/// A row is valid if SQLite can read it, and its digest is right. Plans are made again. Records are kept if they lie in
+/// the plan and overlap no other. Coverage is summed from them.
 ///
 /// # Errors
 /// If no row is valid, or the new directory can't be written; then there is no database in it.

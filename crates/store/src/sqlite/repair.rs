@@ -70,8 +70,8 @@ impl<'a> Salvage<'a> {
         Ok(salvage)
     }
 
-    /// Takes over the rows of a table. SQLite's scan ends at the first damaged page, so a second one begins at the other
-    /// end of the table.
+    /// Takes over the rows of a table. SQLite's scan ends at the first damaged page, so a second one begins at the
+    /// other end of the table.
     fn read(&mut self, table: &'static Table, damaged: &dyn Database) -> Result<(), Fault> {
         let key = &table.columns[..table.n_key];
         for order in [key.join(", "), key.join(" DESC, ") + " DESC"] {
