@@ -195,7 +195,8 @@ fn refusals_say_why_and_create_nothing() {
         answer.body
     };
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(101));
-    let huge = format!(r#"{{"name":"{}"}}"#, "x".repeat(1 << 20));
+    // No longer than what a connection takes without being read: the coordinator answers before the end and closes it.
+    let huge = format!(r#"{{"name":"{}"}}"#, "x".repeat(1 << 15));
     for name in ["", " ", r"\u0000", r"a\u001b[2J", r"a\u200b", r"\u202eanna", r"a\nb"] {
         let body = format!(r#"{{"name":"{name}"}}"#);
         check(site.post(here, &code, &body), 400, "this can't be a name");
