@@ -12,7 +12,7 @@ pub(crate) struct Boards {
     last: BoardSize,
 }
 
-/// What is wrong with a text that looks like a range.
+/// The error for an invalid range.
 const EXPECTED: &str = "expected two sizes from 0 to 32, the smaller first, such as 24-28";
 
 impl Boards {

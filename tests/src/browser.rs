@@ -35,7 +35,8 @@ pub struct Viewport {
 }
 
 impl Browser {
-    /// Opens a window for the pages at this address. Without a browser, prints what is not tested, and returns `None`.
+    /// Opens a window for the pages at this address. Without a browser, prints that the test is skipped, and
+    /// returns `None`.
     ///
     /// # Panics
     /// Panics if that fails.

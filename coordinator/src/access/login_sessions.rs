@@ -96,7 +96,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(12)).await;
         assert_eq!(sessions.find(&busy), None, "12 hours have passed");
         let other = sessions.begin(party(3)).expect("random");
-        assert_eq!(sessions.0.lock().len(), 1, "what is over is not kept");
+        assert_eq!(sessions.0.lock().len(), 1, "expired sessions are dropped");
         sessions.end(&other);
         assert_eq!(sessions.find(&other), None);
     }

@@ -57,9 +57,8 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Serves requests that `authenticator` accepts until `stop` is cancelled. With `is_public`, it shows to everybody
-    /// what is counted, and who has counted how much. The pages of campaigns link the page `about` the count, as the
-    /// place to get the programs.
+    /// Serves requests that `authenticator` accepts until `stop` is cancelled. With `is_public`, everybody sees the jobs
+    /// and the sums of each person. The pages of campaigns link `about`, a page that offers the programs.
     pub(crate) async fn serve(
         self,
         handle: Handle,

@@ -71,7 +71,7 @@ impl RecordQueries {
     }
 }
 
-/// Sends what is written as a piece.
+/// A writer that sends each of its inputs as a piece.
 struct PieceSender {
     sender: mpsc::Sender<Result<Vec<u8>, NoExport>>,
     runtime: Runtime,

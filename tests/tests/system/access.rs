@@ -224,7 +224,7 @@ fn only_an_operator_s_export_is_a_decision() {
     let audit = || guarded.queens(Some(&operator), ["audit"]).stdout;
     assert!(!is_exported() && !audit().contains("export job 1"), "{}", audit());
     assert!(export(&operator, "decided.cert") > 0);
-    wait_for("what is exported to be so", is_exported);
+    wait_for("the mark of the export", is_exported);
     wait_for("its record", || audit().contains("export job 1"));
 }
 

@@ -320,14 +320,14 @@ impl Counting {
         taken
     }
 
-    /// Notes that a party did not count these parts; if it only lost a session (`is_break`), that is no lapse, unless
-    /// it happened too often. Returns whether any was its turn.
-    pub(crate) fn lapse_parts(&mut self, parts: BTreeSet<u32>, party: Party, is_break: bool) -> bool {
+    /// Notes that a party did not count these parts. With `keeps_turn`, that is a lapse only if it happened too often.
+    /// Returns whether any was its turn.
+    pub(crate) fn lapse_parts(&mut self, parts: BTreeSet<u32>, party: Party, keeps_turn: bool) -> bool {
         let mut n_lapsed = 0;
         for part in parts {
             let work = self.part_work(part);
             let Some(draws) = &mut self.draws else { return false };
-            if (!is_break || draws.note_break(part, party)) && draws.lapse(part, party, work) {
+            if (!keeps_turn || draws.note_break(part, party)) && draws.lapse(part, party, work) {
                 n_lapsed += 1;
             }
             self.place(part);

@@ -219,8 +219,8 @@ impl LiveLease {
         true
     }
 
-    /// Whether its tail may go to another worker. A recalled lease needs no cutting, few may try a failed span, and
-    /// what was drawn for a party is for that party alone.
+    /// Whether its tail may go to another worker. A recalled lease needs no cutting. Few workers may try a failed span.
+    /// A draw gives spans to one party alone.
     fn can_be_cut(&self) -> bool {
         !self.recalled && self.tried.is_empty() && self.due.is_none() && !self.indivisible
     }

@@ -94,10 +94,10 @@ impl Ledger {
         leases.iter().for_each(|&lease| self.recall(lease));
     }
 
-    /// Ends a lease. Frees and returns its unreported spans, which its worker may still report. If it ends because the
-    /// session or the job does (`is_break`), what was drawn for its party waits for it again; otherwise the party has
-    /// lapsed.
-    pub(crate) fn end_lease(&mut self, id: LeaseId, is_break: bool) -> Option<Vec<Span>> {
+    /// Ends a lease. Frees and returns its unreported spans, which its worker may still report. If they were drawn for
+    /// its party, the party has lapsed. With `keeps_turn` it has not, and they wait for it again: the party did not
+    /// give them back, but its session or the job has ended.
+    pub(crate) fn end_lease(&mut self, id: LeaseId, keeps_turn: bool) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
         let (worker, job, load) = (lease.worker, lease.job, lease.load());
         let ended = self.leases.end(self.now, id, Arc::clone(self.workers.get(worker)?.source()))?;
@@ -117,7 +117,7 @@ impl Ledger {
             let Some((recounts, counting)) = job.recounting_mut() else { return 0 };
             let plan = counting.plan();
             let mut lapse = |record| {
-                if recalled || (is_break && !recounts.note_break(record)) {
+                if recalled || (keeps_turn && !recounts.note_break(record)) {
                     recounts.put_back(plan, record);
                     return false;
                 }
@@ -129,7 +129,7 @@ impl Ledger {
             }
             if let Some(party) = party.filter(|_| !recalled) {
                 let parts: BTreeSet<u32> = ended.spans.iter().map(Span::part).collect();
-                n_lapses += usize::from(counting.lapse_parts(parts, party, is_break));
+                n_lapses += usize::from(counting.lapse_parts(parts, party, keeps_turn));
             }
             n_lapses
         });
@@ -153,10 +153,11 @@ impl Ledger {
         self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
     }
 
-    /// Takes these leases from a connected worker, for others to count; if `is_break`, for others of its party.
-    pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>, is_break: bool) {
+    /// Takes these leases from a connected worker, for others to count; with `keeps_turn`, for other
+    /// workers of its party.
+    pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>, keeps_turn: bool) {
         for id in leases {
-            if let Some(spans) = self.end_lease(id, is_break) {
+            if let Some(spans) = self.end_lease(id, keeps_turn) {
                 self.effects.send(worker, ToWorker::Shorten { lease: id, spans });
             }
         }

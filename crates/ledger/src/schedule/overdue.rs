@@ -16,10 +16,12 @@ const MOST_LOOKS: usize = 256;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Takes back the leases of a worker with an overdue lease, if its job has no free spans left for others. The worker
-/// keeps recounts that nobody else may count; and what was drawn for its party and is not overdue itself, unless
-/// another worker of the party can count it. It may still report the others: the first count is recorded, and the other
-/// is compared with it. It gets no new lease until it has reported something. So a worker that hangs, or claims to be
-/// slow, can't hold up what others may count.
+/// keeps recounts that nobody else may count. It also keeps the leases that were drawn for its party and are not overdue
+/// themselves; if another worker of the party can count those, they go back to the party.
+///
+/// The worker may still report the others: the first count is recorded, and the other is compared with it. It gets no
+/// new lease until it has reported something. So a worker that hangs, or claims to be slow, can't hold up what others
+/// may count.
 pub(crate) fn take_back_overdue(ledger: &mut Ledger) {
     let now = ledger.now;
     for _ in 0..MOST_LOOKS {
@@ -44,7 +46,7 @@ pub(crate) fn take_back_overdue(ledger: &mut Ledger) {
         }
         let mut leases = ledger.leases_of(worker);
         leases.retain(|&id| has_others(ledger, id));
-        // What was drawn for its party has a time of its own.
+        // A drawn lease has a deadline of its own, by the party's speed.
         let is_late =
             |id: &LeaseId| ledger.leases.get(*id).is_some_and(|lease| lease.due.is_none_or(|due| due <= now));
         let (late, drawn): (Vec<LeaseId>, Vec<LeaseId>) = leases.into_iter().partition(is_late);

@@ -155,8 +155,8 @@ impl Worker {
         self.is_candidate() && !self.stuck
     }
 
-    /// Whether its party may be drawn: it may get leases, or will as soon as it reports something. If stuck workers
-    /// were left out, whoever makes honest workers late would be drawn in their place.
+    /// Whether its party may be drawn: it may get leases, or will as soon as it reports something. Without stuck
+    /// workers, colluders who invent all counts at once would be the only candidates.
     pub(crate) fn is_candidate(&self) -> bool {
         self.connected && !self.is_held_back() && !self.failures.are_too_many()
     }

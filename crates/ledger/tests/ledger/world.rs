@@ -92,7 +92,7 @@ impl World {
         (world, job)
     }
 
-    /// Returns a world with a job, of which this percentage is counted again.
+    /// Returns a world with a job that has this percentage of recounts.
     pub(crate) fn with_recounts(n: u8, percent: u32) -> (Self, JobId) {
         let mut world = Self::new();
         let job = world.submit_verified(n, percent);

@@ -103,7 +103,7 @@ fn a_commit_that_is_given_up_has_no_effect() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    say(&format!("{n_done} commits, of which the server gave up {n_given_up}"));
+    say(&format!("{n_done} commits; the server gave up {n_given_up} of them"));
     assert_eq!(n_records(&postgres, "given_up"), "15000");
 }
 
