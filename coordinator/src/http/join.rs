@@ -84,8 +84,7 @@ pub(super) struct CampaignLocation {
     pin: Option<String>,
 }
 
-/// Where the coordinators of a campaign are. A worker that reaches none of them asks this. Closed campaigns tell it,
-/// too.
+/// Where the coordinators of a campaign are: for a worker that reaches none of them. Closed campaigns tell it, too.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/join/{code}",
