@@ -45,7 +45,8 @@ impl Ledger {
         let too_many_spans = self.change_job(job, |job| {
             let reason = format!("{} failed on {span}: {reason}", source.name);
             let (recounts, counting) = job.recounting_mut()?;
-            let has_lapsed = again.is_some_and(|record| recounts.lapse(counting.plan(), record));
+            let has_lapsed =
+                again.is_some_and(|record| recounts.lapse(counting.plan(), record, source.party));
             Some((counting.fail_on(worker, failed, &tried, reason), has_lapsed))
         });
         let (too_many_spans, has_lapsed) = too_many_spans.flatten().unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use queens_model::{PartRange, Party, Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
@@ -261,6 +262,12 @@ impl Counting {
         failed.spans().for_each(|span| self.release(span));
     }
 
+    /// Whether all of a part is recorded.
+    pub(crate) fn has_part(&self, part: u32) -> bool {
+        let all = self.plan.part(part).map(|planned| planned.choice().n_subproblems);
+        all.is_some() && self.coverage.get(part as usize).map(|it| it.recorded.len()) == all
+    }
+
     pub(crate) fn is_complete(&self) -> bool {
         self.progress.n_recorded == self.progress.n_subproblems
     }
@@ -320,14 +327,20 @@ impl Counting {
         taken
     }
 
-    /// Notes that a party did not count these parts. With `keeps_turn`, that is a lapse only if it happened too often.
-    /// Returns whether any was its turn.
-    pub(crate) fn lapse_parts(&mut self, parts: BTreeSet<u32>, party: Party, keeps_turn: bool) -> bool {
+    /// Notes that a party did not count these parts. If its session broke, that is a lapse only the second time. Returns
+    /// whether it has lapsed.
+    pub(crate) fn lapse_parts(
+        &mut self,
+        parts: BTreeSet<u32>,
+        party: Party,
+        broke: Option<Duration>,
+    ) -> bool {
         let mut n_lapsed = 0;
         for part in parts {
             let work = self.part_work(part);
             let Some(draws) = &mut self.draws else { return false };
-            if (!keeps_turn || draws.note_break(part, party)) && draws.lapse(part, party, work) {
+            let is_lapse = broke.is_none_or(|now| draws.note_break(part, party, now));
+            if is_lapse && draws.lapse(part, party, work) {
                 n_lapsed += 1;
             }
             self.place(part);

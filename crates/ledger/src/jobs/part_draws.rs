@@ -5,10 +5,11 @@
 //! lapses.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use queens_model::Party;
 
-use crate::jobs::queues::{MOST_BREAKS, Queues};
+use crate::jobs::queues::{Break, Queues};
 
 /// The parts of a second pass with free subproblems, and the party that was drawn for each part.
 #[derive(Clone, Debug, Default)]
@@ -25,8 +26,8 @@ pub(crate) struct PartTurn {
     pub(crate) lapsed: BTreeSet<Party>,
     /// How often a party was drawn for it.
     pub(crate) n_draws: u32,
-    /// How often the party has lost a lease of it with its session.
-    n_breaks: u32,
+    /// When the party first lost a lease of it with its session.
+    broke: Break,
 }
 
 impl PartDraws {
@@ -63,20 +64,16 @@ impl PartDraws {
     pub(crate) fn give(&mut self, part: u32, party: Party, work: u128) {
         let turn = self.turns.entry(part).or_default();
         turn.n_draws = turn.n_draws.saturating_add(1);
-        turn.n_breaks = 0;
+        turn.broke = Break::default();
         turn.lapsed.remove(&party);
         turn.party = Some(party);
         self.queues.add(part, party, work);
     }
 
-    /// Notes that the party whose turn it is has lost a lease of a part with its session. Returns whether that was so
-    /// often that it is a lapse.
-    pub(crate) fn note_break(&mut self, part: u32, party: Party) -> bool {
+    /// Notes that a party has lost a lease of a part with its session. Returns whether that is a lapse.
+    pub(crate) fn note_break(&mut self, part: u32, party: Party, now: Duration) -> bool {
         let turn = self.turns.get_mut(&part).filter(|turn| turn.party == Some(party));
-        turn.is_some_and(|turn| {
-            turn.n_breaks = turn.n_breaks.saturating_add(1);
-            turn.n_breaks > MOST_BREAKS
-        })
+        turn.is_some_and(|turn| turn.broke.note(now))
     }
 
     /// Notes that the party whose turn it was did not count a part, which has free subproblems. Returns whether it was

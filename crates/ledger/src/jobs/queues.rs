@@ -11,8 +11,11 @@ use crate::by_method::ByMethod;
 /// Queues that nobody looked at for longer than this were not served, so their parties are not late.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 
-/// So often a party may lose its lease of a record or a part with its session before that is a lapse.
-pub(crate) const MOST_BREAKS: u32 = 4;
+/// A second session lost so long after the first one, with a lease of the same record or part, is a lapse.
+const BREAK: Duration = Duration::from_secs(60);
+
+/// How often the time of a queue is computed again: others may have been measured meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What waits to be drawn, and what waits for the party that was drawn: records to recount, or parts of a second pass.
 #[derive(Clone, Debug)]
@@ -34,6 +37,8 @@ struct Queue<K> {
     total: u128,
     /// `None` if nobody has looked at it yet.
     time: Option<Time>,
+    /// When its time was last computed.
+    checked: Duration,
 }
 
 /// The time that a party has for a queue.
@@ -46,12 +51,24 @@ pub(crate) struct Time {
     pub(crate) due: Duration,
 }
 
-/// A queue whose party may be late.
+/// A queue whose party may be late, or whose time is to be computed again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Overdue {
+pub(crate) struct ToCheck {
     pub(crate) party: Party,
     pub(crate) total: u128,
     pub(crate) time: Option<Time>,
+}
+
+/// The first time that a party lost its lease of a record or a part with its session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Break(Option<Duration>);
+
+impl Break {
+    /// Notes that the party has lost a lease with its session. Returns whether that is a lapse: a party could hold a
+    /// record for ever by reconnecting. All its sessions may break at about the same time.
+    pub(crate) fn note(&mut self, now: Duration) -> bool {
+        now.saturating_sub(*self.0.get_or_insert(now)) > BREAK
+    }
 }
 
 impl<K> Default for Queues<K> {
@@ -109,7 +126,7 @@ impl<K: Ord + Copy> Queues<K> {
     /// Adds something of this estimated work to a party's queue.
     pub(crate) fn add(&mut self, key: K, party: Party, work: u128) {
         self.undrawn.remove(&key);
-        let new = || Queue { keys: BTreeSet::new(), work: 0, total: 0, time: None };
+        let new = || Queue { keys: BTreeSet::new(), work: 0, total: 0, time: None, checked: Duration::ZERO };
         let queue = self.of.entry(party).or_insert_with(new);
         if queue.keys.insert(key) {
             queue.work = queue.work.saturating_add(work);
@@ -136,24 +153,34 @@ impl<K: Ord + Copy> Queues<K> {
         }
     }
 
+    /// Gives a party no more time for its queue than until then.
+    pub(crate) fn limit_time(&mut self, party: Party, due: Duration) {
+        let time = self.of.get_mut(&party).and_then(|queue| queue.time.as_mut());
+        time.into_iter().for_each(|time| time.due = time.due.min(due));
+    }
+
     /// Notes that a party was asked whether it has capacity.
     pub(crate) fn note_asked(&mut self, party: Party) {
         self.asked = Some(party);
     }
 
-    /// Returns the parties that may be late with their queues. Time in which nobody looked does not count.
-    pub(crate) fn overdue(&mut self, now: Duration) -> Vec<Overdue> {
+    /// Returns the parties that may be late with their queues, or were not checked for long. Time in which nobody looked
+    /// does not count.
+    pub(crate) fn take_due(&mut self, now: Duration) -> Vec<ToCheck> {
         let unseen = now.saturating_sub(self.checked);
         self.checked = now;
-        let overdue = self.of.iter_mut().filter_map(|(party, queue)| {
+        let due = self.of.iter_mut().filter_map(|(party, queue)| {
             if let Some(time) = queue.time.as_mut().filter(|_| unseen > LOOKED_AT) {
                 // A new queue was not unseen for longer than it is there.
                 let unseen = unseen.min(now.saturating_sub(time.since));
                 (time.since, time.due) = (time.since + unseen, time.due.saturating_add(unseen));
             }
-            let is_overdue = queue.time.is_none_or(|time| time.due < now);
-            is_overdue.then_some(Overdue { party: *party, total: queue.total, time: queue.time })
+            let is_due = queue.time.is_none_or(|time| time.due < now) || now >= queue.checked + LOOK_AGAIN;
+            is_due.then(|| {
+                queue.checked = now;
+                ToCheck { party: *party, total: queue.total, time: queue.time }
+            })
         });
-        overdue.collect()
+        due.collect()
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use queens_model::{Name, Party};
 use queens_solver::Span;
 
+use crate::jobs::queues::Break;
 use crate::jobs::record_counts::{counts, is_judged};
 use crate::store::draw::Recorded;
 
@@ -30,8 +31,8 @@ pub(crate) struct Recount {
     pub(crate) lapsed: BTreeSet<Party>,
     pub(crate) turn: Turn,
     pub(crate) n_draws: u32,
-    /// How often the party whose turn it is has lost its lease with its session.
-    pub(crate) n_breaks: u32,
+    /// When the party whose turn it is first lost its lease with its session.
+    pub(crate) broke: Break,
 }
 
 impl Recount {

@@ -8,11 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use queens_model::Party;
 use queens_solver::{Plan, Span};
 
-use crate::jobs::queues::{MOST_BREAKS, Queues};
+use crate::jobs::queues::{Break, Queues};
 use crate::jobs::record_counts::{is_disputed, is_doubtful};
 use crate::jobs::recount::{Key, Recount, Turn};
 use crate::store::SecondCount;
@@ -228,8 +229,8 @@ impl Recounts {
             return;
         }
         self.work += work_of(plan, recorded.record.span);
-        let (lapsed, turn, n_draws, n_breaks) = (BTreeSet::new(), Turn::Nobody, 0, 0);
-        self.all.insert(key, Recount { recorded, lapsed, turn, n_draws, n_breaks });
+        let (lapsed, turn, n_draws, broke) = (BTreeSet::new(), Turn::Nobody, 0, Break::default());
+        self.all.insert(key, Recount { recorded, lapsed, turn, n_draws, broke });
         self.place(key);
     }
 
@@ -257,7 +258,7 @@ impl Recounts {
     pub(crate) fn give(&mut self, plan: &Plan, key: Key, party: Party) {
         let Some(recount) = self.all.get_mut(&key).filter(|it| it.turn == Turn::Nobody) else { return };
         recount.n_draws = recount.n_draws.saturating_add(1);
-        recount.n_breaks = 0;
+        recount.broke = Break::default();
         recount.lapsed.remove(&party);
         self.queue(plan, key, party);
     }
@@ -299,19 +300,17 @@ impl Recounts {
         taken
     }
 
-    /// Puts a record whose lease ended without a count back into the queue of its party, which is not to blame.
-    pub(crate) fn put_back(&mut self, plan: &Plan, key: Key) {
-        if let Some(Turn::Leased(party)) = self.all.get(&key).map(|recount| recount.turn) {
+    /// Puts a record that a party's lease ended without a count of back into its queue. The party is not to blame.
+    pub(crate) fn put_back(&mut self, plan: &Plan, key: Key, party: Party) {
+        if self.all.get(&key).is_some_and(|recount| recount.turn == Turn::Leased(party)) {
             self.queue(plan, key, party);
         }
     }
 
-    /// Notes that a worker lost its lease of a record with its session. Returns whether that was so often that it is a
-    /// lapse: otherwise a party could hold a record for ever, by reconnecting.
-    pub(crate) fn note_break(&mut self, key: Key) -> bool {
-        let Some(recount) = self.all.get_mut(&key) else { return false };
-        recount.n_breaks = recount.n_breaks.saturating_add(1);
-        recount.n_breaks > MOST_BREAKS
+    /// Notes that a party lost its lease of a record with its session. Returns whether that is a lapse.
+    pub(crate) fn note_break(&mut self, key: Key, party: Party, now: Duration) -> bool {
+        let recount = self.all.get_mut(&key).filter(|recount| recount.turn == Turn::Leased(party));
+        recount.is_some_and(|recount| recount.broke.note(now))
     }
 
     fn queue(&mut self, plan: &Plan, key: Key, party: Party) {
@@ -321,12 +320,15 @@ impl Recounts {
         self.place(key);
     }
 
-    /// Notes that the party whose turn it was did not count a record. Others are drawn before it is drawn again.
-    /// Returns whether it was anybody's turn.
-    pub(crate) fn lapse(&mut self, plan: &Plan, key: Key) -> bool {
+    /// Notes that a party did not count a record. Others are drawn before it is drawn again. Returns whether it was its
+    /// turn: an older lease may end while it is another's.
+    pub(crate) fn lapse(&mut self, plan: &Plan, key: Key, party: Party) -> bool {
+        let is_turn = |it: &&Recount| matches!(it.turn, Turn::Drawn(of) | Turn::Leased(of) if of == party);
+        if self.all.get(&key).filter(is_turn).is_none() {
+            return false;
+        }
         self.unqueue(plan, key);
         let Some(recount) = self.all.get_mut(&key) else { return false };
-        let (Turn::Drawn(party) | Turn::Leased(party)) = recount.turn else { return false };
         recount.lapsed.insert(party);
         recount.turn = Turn::Nobody;
         self.place(key);
@@ -336,7 +338,7 @@ impl Recounts {
     /// Takes all records from a party's queue, as those that it did not count.
     pub(crate) fn lapse_all(&mut self, plan: &Plan, party: Party) {
         let keys: Vec<Key> = self.queues.queue(party).collect();
-        keys.into_iter().for_each(|key| _ = self.lapse(plan, key));
+        keys.into_iter().for_each(|key| _ = self.lapse(plan, key, party));
     }
 
     /// Lets the parties that have lapsed try again.

@@ -112,29 +112,30 @@ impl Ledger {
         let tried = ended.tried.iter().copied().chain(gives_back.then_some(worker)).collect();
         let tried = self.still_there(&tried);
         let recalled = ended.recalled;
-        let party = self.workers.get(worker).map(Worker::party);
+        let party = self.workers.get(worker)?.party();
+        let broke = keeps_turn.then_some(self.now);
         let n_lapses = self.jobs.change(job, |job| {
             let Some((recounts, counting)) = job.recounting_mut() else { return 0 };
             let plan = counting.plan();
             let mut lapse = |record| {
-                if recalled || (keeps_turn && !recounts.note_break(record)) {
-                    recounts.put_back(plan, record);
+                if recalled || broke.is_some_and(|now| !recounts.note_break(record, party, now)) {
+                    recounts.put_back(plan, record, party);
                     return false;
                 }
-                recounts.lapse(plan, record)
+                recounts.lapse(plan, record, party)
             };
             let mut n_lapses = ended.again.into_iter().filter(|record| lapse(*record)).count();
             for span in ended.spans.iter() {
                 if tried.is_empty() { counting.release(span) } else { counting.fail(span, &tried) }
             }
-            if let Some(party) = party.filter(|_| !recalled) {
+            if !recalled {
                 let parts: BTreeSet<u32> = ended.spans.iter().map(Span::part).collect();
-                n_lapses += usize::from(counting.lapse_parts(parts, party, keeps_turn));
+                n_lapses += usize::from(counting.lapse_parts(parts, party, broke));
             }
             n_lapses
         });
         // A lease that is not counted is one lapse, however many records it had.
-        if let Some(party) = party.filter(|_| n_lapses.is_some_and(|n_lapses| n_lapses > 0)) {
+        if n_lapses.is_some_and(|n_lapses| n_lapses > 0) {
             self.proofs.note_lapse(party);
         }
         Some(ended.spans.iter().collect())

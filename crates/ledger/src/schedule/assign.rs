@@ -113,7 +113,7 @@ fn due(ledger: &Ledger, id: WorkerId, method: Method, work: u128) -> Duration {
     let Some(worker) = ledger.workers.get(id) else { return ledger.now };
     let seconds = worker
         .estimated(method)
-        .map(|speed| ledger.workers.readiness(method).seconds_of_due(speed, work as f64));
+        .and_then(|speed| ledger.workers.readiness(method).seconds_of_due([(speed, 1)], work as f64));
     overdue(ledger.now, ledger.workers.seconds_in_hand(worker) + seconds.unwrap_or_default())
 }
 

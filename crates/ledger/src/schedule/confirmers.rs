@@ -9,7 +9,7 @@ use queens_solver::Method;
 use crate::clock::later;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
-use crate::jobs::queues::{Overdue, Time};
+use crate::jobs::queues::{Time, ToCheck};
 use crate::jobs::record_counts::is_disputed;
 use crate::jobs::recount::{Key, Recount};
 use crate::leases::lease_table::overdue;
@@ -73,13 +73,20 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let waiting = job.recounts().queues().parties().chain(of_parts);
     let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(ledger, *party, method)).collect();
     if is_its_turn {
-        let may_be_late = ledger.change_job(id, |job| {
+        let due = ledger.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
-            let mut all = recounts.queues_mut().overdue(now);
-            all.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().overdue(now)));
+            let mut all = recounts.queues_mut().take_due(now);
+            all.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().take_due(now)));
             Some(all)
         });
-        for Overdue { party, total, time } in may_be_late.flatten().unwrap_or_default() {
+        for ToCheck { party, total, time } in due.flatten().unwrap_or_default() {
+            // Others may have been measured since its time was computed, so that no more is usual.
+            if time.is_some_and(|time| time.due >= now) {
+                if let Some(due) = due_from_now(ledger, id, party) {
+                    limit_time(ledger, id, party, due);
+                }
+                continue;
+            }
             // When it was drawn, its speed may have been unknown, and it may have counted something more urgent since.
             let counted = ledger.proofs.work(party);
             let (since, before) = time.map_or((now, counted), |time| (time.since, time.counted));
@@ -101,7 +108,7 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
             let (recounts, counting) = job.recounting_mut()?;
             recounts.lapse_all(counting.plan(), party);
             let parts: BTreeSet<u32> = counting.draws()?.queues().queue(party).collect();
-            Some(counting.lapse_parts(parts, party, false))
+            Some(counting.lapse_parts(parts, party, None))
         });
         ledger.proofs.note_lapse(party);
     }
@@ -144,26 +151,36 @@ fn give_time(ledger: &mut Ledger, id: JobId, party: Party, due: Duration) {
     });
 }
 
+/// Gives a party no more time for its queues of a job than until then.
+fn limit_time(ledger: &mut Ledger, id: JobId, party: Party, due: Duration) {
+    ledger.change_job(id, |job| {
+        let (recounts, counting) = job.recounting_mut()?;
+        recounts.queues_mut().limit_time(party, due);
+        counting.draws_mut()?.queues_mut().limit_time(party, due);
+        Some(())
+    });
+}
+
 /// Sets when a party is late with its queues of a job: from now on, as far as not later before.
 fn set_due(ledger: &mut Ledger, id: JobId, party: Party) {
-    let Some(job) = ledger.jobs.get(id) else { return };
+    let due = due_from_now(ledger, id, party).unwrap_or_else(|| overdue(ledger.now, 0.0));
+    give_time(ledger, id, party, due);
+}
+
+/// Returns when a party that begins with its queues of a job now is late; `None` if no worker of it is there.
+fn due_from_now(ledger: &Ledger, id: JobId, party: Party) -> Option<Duration> {
+    let job = ledger.jobs.get(id)?;
     let draws = job.counting().and_then(Counting::draws);
     let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
-    let seconds = seconds_for(ledger, party, job.method(), work).unwrap_or_default();
-    let seconds = seconds + seconds_in_hand(ledger, party);
-    give_time(ledger, id, party, overdue(ledger.now, seconds));
+    let seconds = seconds_for(ledger, party, job.method(), work)?;
+    Some(overdue(ledger.now, seconds + seconds_in_hand(ledger, party)))
 }
 
 /// Returns how long a party may take for this work; `None` if no worker of it is there that can count it.
 fn seconds_for(ledger: &Ledger, party: Party, method: Method, work: u128) -> Option<f64> {
-    let readiness = ledger.workers.readiness(method);
-    // What part of the work its threads count in a second.
-    let share = |worker: &Worker| {
-        let seconds = readiness.seconds_of_due(worker.estimated(method)?, work as f64);
-        Some(f64::from(worker.n_threads()) / seconds.max(1e-9))
-    };
-    let share: f64 = candidates(ledger, party).filter_map(share).sum();
-    (share > 0.0).then(|| 1.0 / share)
+    let threads = |worker: &Worker| Some((worker.estimated(method)?, worker.n_threads()));
+    let threads = candidates(ledger, party).filter_map(threads);
+    ledger.workers.readiness(method).seconds_of_due(threads, work as f64)
 }
 
 /// Returns how long a party may take for its leases, which may be of other jobs.
@@ -211,14 +228,22 @@ impl<'a> DrawContext<'a> {
         (drawn, to_judge)
     }
 
-    /// Draws a party for each of the first parts that have none, if a party with capacity has no part.
+    /// Draws a party for each of the first parts that have none, if a party with capacity has no part. No part is drawn
+    /// before all of it is counted in the first pass: who knows that a friend counts it next could lie in it.
     fn counters(&self) -> Vec<(u32, Party)> {
         let Some(draws) = self.job.counting().and_then(Counting::draws) else { return Vec::new() };
+        let first_pass =
+            self.ledger.jobs.get(self.job.first_pass()).filter(|first_pass| first_pass.is_open());
+        let first_pass = first_pass.map(Job::counting);
+        if first_pass.is_some_and(|counting| counting.is_none_or(Counting::has_free)) {
+            return Vec::new();
+        }
+        let is_counted = |part: &u32| first_pass.flatten().is_none_or(|counting| counting.has_part(*part));
         let mut with_capacity = self.ledger.workers.readiness(self.job.method()).recounters().keys();
         if with_capacity.all(|party| draws.queues().work(*party) > 0) {
             return Vec::new();
         }
-        let undrawn = draws.queues().undrawn().take(MOST_PARTS);
+        let undrawn = draws.queues().undrawn().filter(is_counted).take(MOST_PARTS);
         undrawn.filter_map(|part| Some((part, self.counter(part)?))).collect()
     }
 

@@ -136,17 +136,25 @@ impl Readiness {
         self.usual_speed.unwrap_or(UNKNOWN_SPEED)
     }
 
-    /// Returns how long a thread of this speed is expected to take for some work before it is late: by its own speed,
-    /// as measured, but at most some minutes or a multiple of the usual time. Before, its claim is believed, as others
-    /// may have invented what they counted; but only for a minute.
-    pub(crate) fn seconds_of_due(&self, speed: MeasuredSpeed, work: f64) -> f64 {
-        match speed.measured() {
-            Some(measured) => {
-                let usual = work / self.expected_speed();
-                (work / measured).min((SLOWER_THAN_USUAL * usual).max(LONGEST_MEASURED_SECONDS))
-            }
-            None => (work / speed.work_per_second.min(self.expected_speed())).min(LONGEST_CLAIMED_SECONDS),
+    /// Returns how long threads of these speeds are expected to take for some work before they are late: by their own
+    /// speed, as measured, but at most some minutes, or a multiple of the usual time if half of the parties were measured.
+    /// Before, claims are believed, as others may have invented what they counted; but only for a minute.
+    pub(crate) fn seconds_of_due(
+        &self,
+        threads: impl IntoIterator<Item = (MeasuredSpeed, u32)>,
+        work: f64,
+    ) -> Option<f64> {
+        let (mut speed, mut n_threads, mut is_measured) = (0.0, 0, false);
+        for (of_thread, n) in threads {
+            let claimed = || of_thread.work_per_second.min(self.expected_speed());
+            speed += f64::from(n) * of_thread.measured().unwrap_or_else(claimed);
+            n_threads += n;
+            is_measured |= of_thread.measured().is_some();
         }
+        let usual = self.usual_speed.filter(|_| 2 * self.party_speeds.len() >= self.candidates.len());
+        let usual = usual.map_or(0.0, |usual| SLOWER_THAN_USUAL * work / (usual * f64::from(n_threads)));
+        let most = if is_measured { usual.max(LONGEST_MEASURED_SECONDS) } else { LONGEST_CLAIMED_SECONDS };
+        (n_threads > 0).then(|| (work / speed).min(most))
     }
 
     /// Computes the usual speed. Takes O(m log m) for m parties.

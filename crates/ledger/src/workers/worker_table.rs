@@ -195,7 +195,7 @@ impl Workers {
         let seconds = |method: Method| {
             let work = worker.held.running_work(method) + worker.held.waiting_work(method);
             let of_thread = work as f64 / f64::from(worker.n_threads());
-            Some(self.readiness.of(method).seconds_of_due(worker.estimated(method)?, of_thread))
+            self.readiness.of(method).seconds_of_due([(worker.estimated(method)?, 1)], of_thread)
         };
         Method::ALL.into_iter().filter_map(seconds).sum()
     }

@@ -348,3 +348,27 @@ fn nobody_chooses_his_parts_of_a_second_pass() {
     assert!(offered.values().all(|n_times| *n_times == 1), "{offered:?}");
     world.finish_job(first);
 }
+
+/// Who knows that a friend counts a part next could still lie in it.
+#[test]
+fn no_part_of_a_second_pass_is_given_before_all_of_it_is_counted() {
+    let mut world = World::new();
+    let first = world.submit_on(&twice(9, Method::Search, Method::Search)).expect("it is taken");
+    let [anna, bert, carol] =
+        [(1, "anna"), (2, "bert"), (3, "carol")].map(|(id, name)| world.connect(id, name));
+    world.pass(Duration::from_millis(100));
+    let in_hand = world.begin(anna).expect("something to count");
+    let second = world.identity(world.job(first).second.expect("there is one"));
+    let mut n_given = 0;
+    while world.now < Duration::from_secs(9) {
+        [bert, carol].into_iter().for_each(|worker| _ = world.step(worker));
+        let leases = world.workers.values().flat_map(|worker| worker.leases.values());
+        let given = leases.filter(|(lease, _)| lease.job == second).flat_map(|(lease, _)| &lease.spans);
+        let parts: Vec<u32> = given.map(|it| it.span.part()).collect();
+        n_given += parts.len();
+        assert!(!parts.contains(&in_hand.span.part()));
+    }
+    assert!(n_given > 0, "other parts wait for nothing");
+    world.report(anna, Some(in_hand));
+    world.finish_job(first);
+}

@@ -42,9 +42,13 @@ impl Story {
     }
 
     fn join(&mut self, name: &str, n_threads: u32) -> WorkerId {
+        self.join_with(name, n_threads, 1000)
+    }
+
+    fn join_with(&mut self, name: &str, n_threads: u32, speed: u32) -> WorkerId {
         self.n_ids += 1;
         let id = WorkerId(self.n_ids);
-        self.world.say_hello(id, name, n_threads, Speed::from(1000), Vec::new());
+        self.world.say_hello(id, name, n_threads, Speed::from(speed), Vec::new());
         self.world.settle();
         id
     }
@@ -64,45 +68,65 @@ impl Story {
         self.world.settle();
     }
 
+    fn send(&mut self, id: WorkerId, deltas: Vec<Delta>, finished: Vec<LeaseId>) {
+        let Some(member) = self.world.members.get_mut(&id) else { return };
+        finished.iter().for_each(|lease| _ = member.leases.remove(lease));
+        member.sequence += 1;
+        let report = Report { sequence: member.sequence, deltas, finished };
+        if self.world.ledger.report(self.world.now, id, &report).is_err() {
+            self.world.members.remove(&id);
+        }
+        self.world.settle();
+    }
+
+    fn says_that_it_is_alive(&mut self, id: WorkerId) {
+        self.send(id, Vec::new(), Vec::new());
+    }
+
+    fn give_back(&mut self, id: WorkerId) {
+        let held = self.world.members.get(&id).map(|member| member.leases.keys().copied().collect());
+        self.send(id, Vec::new(), held.unwrap_or_default());
+    }
+
+    /// Reports the first subproblem that a worker holds, which took this long.
+    fn report_first(&mut self, id: WorkerId, duration: Duration) {
+        let Some(member) = self.world.members.get_mut(&id) else { return };
+        let Some((&lease, spans)) = member.leases.iter_mut().find(|(_, spans)| !spans.is_empty()) else {
+            return;
+        };
+        let Some((job, span)) = spans.pop_front() else { return };
+        let (Some(first), rest) = span.split_at(span.from() + 1) else { return };
+        rest.into_iter().for_each(|rest| spans.push_front((job, rest)));
+        let finished = if spans.is_empty() { vec![lease] } else { Vec::new() };
+        let identity = self.world.ledger.identity(job).expect("submitted");
+        let count = self.world.true_count(job, first);
+        self.send(id, vec![Delta { job: identity, lease, span: first, count, duration }], finished);
+    }
+
     /// Reports the first span that a worker holds, with the lie that concerns it if it is a friend. Returns whether
     /// there was any.
     fn report(&mut self, id: WorkerId, lies: bool) -> bool {
         let Some(member) = self.world.members.get_mut(&id) else { return false };
-        let empty: Vec<LeaseId> =
-            member.leases.iter().filter(|(_, spans)| spans.is_empty()).map(|(lease, _)| *lease).collect();
+        let is_empty = |(_, spans): &(&LeaseId, &VecDeque<_>)| spans.is_empty();
+        let empty: Vec<LeaseId> = member.leases.iter().filter(is_empty).map(|(lease, _)| *lease).collect();
         if !empty.is_empty() {
-            empty.iter().for_each(|lease| _ = member.leases.remove(lease));
-            member.sequence += 1;
-            let report = Report { sequence: member.sequence, deltas: Vec::new(), finished: empty };
-            _ = self.world.ledger.report(self.world.now, id, &report);
-            self.world.settle();
+            self.send(id, Vec::new(), empty);
             return true;
         }
         let first = member.leases.iter_mut().find(|(_, spans)| !spans.is_empty());
         let Some((&lease, spans)) = first else {
-            // It is alive.
-            member.sequence += 1;
-            let report = Report { sequence: member.sequence, deltas: Vec::new(), finished: Vec::new() };
-            _ = self.world.ledger.report(self.world.now, id, &report);
-            self.world.settle();
+            self.says_that_it_is_alive(id);
             return false;
         };
         let Some((job, span)) = spans.pop_front() else { return false };
         let finished = if spans.is_empty() { vec![lease] } else { Vec::new() };
-        finished.iter().for_each(|lease| _ = member.leases.remove(lease));
-        member.sequence += 1;
-        let sequence = member.sequence;
         let mut count = self.world.true_count(job, span);
         let is_concerned =
             |(part, number): &(u32, u64)| *part == span.part() && (span.from()..span.to()).contains(number);
         count.solutions += u64::from(lies && self.lie.as_ref().is_some_and(is_concerned));
         let identity = self.world.ledger.identity(job).expect("submitted");
         let duration = Duration::from_millis(25);
-        let deltas = vec![Delta { job: identity, lease, span, count, duration }];
-        if self.world.ledger.report(self.world.now, id, &Report { sequence, deltas, finished }).is_err() {
-            self.world.members.remove(&id);
-        }
-        self.world.settle();
+        self.send(id, vec![Delta { job: identity, lease, span, count, duration }], finished);
         true
     }
 
@@ -299,5 +323,75 @@ fn a_party_that_answers_slowly_delays_a_job_by_less_than_two_hours() {
         let scheme = Scheme { uptime, ..NOTHING_MORE };
         let duration = Siege::new(1, ALL, (1, scheme), &[1000.0; 3], &[friend]).play(MOST).duration;
         assert!(duration < Duration::from_mins(120), "after {uptime} s: {duration:?}");
+    }
+}
+
+/// A friend is measured alone, as very slow; another counts all without ever being measured. Then honest parties come.
+/// The first one does not say how long a recount usually takes.
+#[test]
+fn two_friends_do_not_say_what_is_usual() {
+    for seed in 0..2 {
+        let mut story = Story::new(seed);
+        let slow = story.join_with("friend 0", 1, 1);
+        for _ in 0..200 {
+            story.wait(5.0);
+            story.says_that_it_is_alive(slow);
+        }
+        story.report_first(slow, Duration::from_secs(1000));
+        let fast = story.join("friend 1", 32);
+        let mut honest = Vec::new();
+        while story.n_left() > 0 {
+            story.wait(0.1);
+            story.give_back(slow);
+            if story.n_left() < 100 && honest.is_empty() {
+                honest.extend(["honest 2", "honest 3", "honest 4"].map(|name| story.join(name, 1)));
+            }
+            // It took longer than it can have taken.
+            (0..story.n_left().min(50)).for_each(|_| story.report_first(fast, Duration::from_hours(1)));
+            honest.iter().for_each(|id| story.give_back(*id));
+        }
+        let began = story.world.now;
+        while !story.is_done() && story.world.now < began + Duration::from_secs(20_000) {
+            story.wait(0.5);
+            honest.iter().for_each(|id| _ = story.report(*id, false));
+            story.report_all(fast, false);
+            story.says_that_it_is_alive(slow);
+        }
+        let took = story.world.now.saturating_sub(began);
+        say(&format!("two friends, one measured alone: done after {took:?}"));
+        assert!(took < Duration::from_mins(45), "seed {seed}: {took:?}");
+    }
+}
+
+/// A friend who was measured as slow says hello again before he is late with his recounts, as often as he likes.
+#[test]
+fn hellos_bring_no_more_time() {
+    for seed in 0..2 {
+        let mut story = Story::new(seed);
+        let friend = story.join_with("friend", 1, 1);
+        let honest = ["honest 1", "honest 2", "honest 3"].map(|name| story.join(name, 1));
+        while story.n_left() > 0 {
+            story.wait(1.0);
+            honest.iter().for_each(|id| _ = (0..10).take_while(|_| story.report(*id, false)).count());
+            story.give_back(friend);
+        }
+        let began = story.world.now;
+        let (mut heard, mut is_measured) = (began, false);
+        while !story.is_done() && story.world.now < began + Duration::from_secs(20_000) {
+            story.wait(1.0);
+            honest.iter().for_each(|id| _ = story.report(*id, false));
+            if !is_measured && story.world.now > began + Duration::from_secs(240) {
+                story.report_first(friend, Duration::from_secs(240));
+                is_measured = true;
+            } else if story.world.now > heard + Duration::from_secs(1000) {
+                heard = story.world.now;
+                story.world.say_hello(friend, "friend", 1, Speed::from(1), Vec::new());
+                story.world.settle();
+            }
+            story.says_that_it_is_alive(friend);
+        }
+        let took = story.world.now.saturating_sub(began);
+        say(&format!("a friend who says hello again: done after {took:?}"));
+        assert!(took < Duration::from_secs(4000), "seed {seed}: {took:?}");
     }
 }
