@@ -182,21 +182,55 @@ pub fn lock_database(path: &Path) -> Result<Option<File>, TryLockError> {
     Ok(Some(file))
 }
 
-/// Returns whether two descriptions are of one file.
-///
-/// Windows does not tell it by them: then `true`, as a file in use can't be removed or replaced there.
-#[must_use]
-pub fn is_same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
+/// A file that is at some path, if the system tells which one.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundFile {
+    /// Its length in bytes.
+    pub len: u64,
+    id: Option<(u64, u64)>,
+}
 
-        (one.dev(), one.ino()) == (other.dev(), other.ino())
+impl FoundFile {
+    /// Finds a file, through links. The times of a file are not asked for: since Linux 6.13, a file whose times were
+    /// read gets a new one with its next write, which the next `fsync` has to write, too.
+    ///
+    /// # Errors
+    /// If there is none, or the system does not tell.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+
+            match statx(CWD, path, AtFlags::empty(), StatxFlags::INO | StatxFlags::SIZE) {
+                Ok(found) => {
+                    let device = makedev(found.stx_dev_major, found.stx_dev_minor);
+                    return Ok(Self { len: found.stx_size, id: Some((device, found.stx_ino)) });
+                }
+                Err(rustix::io::Errno::NOSYS) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Self::of(&fs::metadata(path)?))
     }
-    #[cfg(windows)]
-    {
-        _ = (one, other);
-        true
+
+    /// Returns the file of this description.
+    pub(crate) fn of(found: &fs::Metadata) -> Self {
+        #[cfg(unix)]
+        let id = {
+            use std::os::unix::fs::MetadataExt;
+
+            Some((found.dev(), found.ino()))
+        };
+        #[cfg(windows)]
+        let id = None;
+        Self { len: found.len(), id }
+    }
+
+    /// Whether both are one file. Windows does not tell it: then `true`, as a file in use can't be removed or replaced
+    /// there.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.id == other.id
     }
 }
 
@@ -253,8 +287,8 @@ mod tests {
         let past = read_exact_at(&file, &mut buffer, 7).expect_err("it ends before");
         assert_eq!(past.kind(), io::ErrorKind::UnexpectedEof);
         fs::copy(&one, &other).expect("copied");
-        let [open, one, other] = [file.metadata(), fs::metadata(one), fs::metadata(other)]
-            .map(|found| found.expect("it is there"));
-        assert_eq!((is_same_file(&open, &one), is_same_file(&open, &other)), (true, false));
+        let open = FoundFile::of(&file.metadata().expect("it is open"));
+        let [one, other] = [one, other].map(|path| FoundFile::at(&path).expect("it is there"));
+        assert_eq!((open.is(&one), open.is(&other), other.len), (true, false, 10));
     }
 }

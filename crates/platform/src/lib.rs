@@ -22,8 +22,8 @@ mod user_service;
 mod version;
 
 pub use files::{
-    SQLITE_WITHOUT_LOCKS, allow_many_files, check_regular_file, is_same_file, lock_database,
-    open_regular_file, read_exact_at, replace_private_file, shared_temporary_file, sync_directory,
+    FoundFile, SQLITE_WITHOUT_LOCKS, allow_many_files, check_regular_file, lock_database, open_regular_file,
+    read_exact_at, replace_private_file, shared_temporary_file, sync_directory,
 };
 #[cfg(feature = "local-sockets")]
 pub use local_socket::{LocalSocket, LocalStream, connect_to_socket, socket_directory, sockets_in};

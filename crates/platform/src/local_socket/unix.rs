@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::file_name::{ENDING, file_name};
-use crate::files::is_same_file;
+use crate::files::FoundFile;
 
 /// A socket to which programs of the same user can connect by its name. Dropping it removes its files.
 #[derive(Debug)]
@@ -72,8 +72,8 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
             Ok(()) => {}
         }
         // Its last owner may have removed it meanwhile.
-        match fs::metadata(path) {
-            Ok(found) if is_same_file(&found, &file.metadata()?) => return Ok(Some(file)),
+        match FoundFile::at(path) {
+            Ok(found) if found.is(&FoundFile::of(&file.metadata()?)) => return Ok(Some(file)),
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::{FromSql, FromSqlResult, Value};
+use rusqlite::types::{FromSqlResult, Value, ValueRef};
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
@@ -97,8 +97,11 @@ pub(super) enum Parameter {
 }
 
 /// Returns a column of one type, which may have nulls.
-fn column<T: FromSql>(values: &[Value]) -> FromSqlResult<Vec<Option<T>>> {
-    values.iter().map(|value| FromSql::column_result(value.into())).collect()
+fn column<'a, T>(
+    values: &'a [Value],
+    of: fn(&ValueRef<'a>) -> FromSqlResult<Option<T>>,
+) -> FromSqlResult<Vec<Option<T>>> {
+    values.iter().map(|value| of(&value.into())).collect()
 }
 
 impl ToSql for Parameter {
@@ -113,9 +116,13 @@ impl ToSql for Parameter {
             Self::One(Value::Text(text)) => text.to_sql_checked(ty, out),
             Self::One(Value::Blob(bytes)) => bytes.to_sql_checked(ty, out),
             Self::One(Value::Real(_)) => Err("no column takes this".into()),
-            Self::Column(values) if *ty == Type::TEXT_ARRAY => column::<String>(values)?.to_sql(ty, out),
-            Self::Column(values) if *ty == Type::BYTEA_ARRAY => column::<Vec<u8>>(values)?.to_sql(ty, out),
-            Self::Column(values) => column::<i64>(values)?.to_sql_checked(ty, out),
+            Self::Column(values) if *ty == Type::TEXT_ARRAY => {
+                column(values, ValueRef::as_str_or_null)?.to_sql(ty, out)
+            }
+            Self::Column(values) if *ty == Type::BYTEA_ARRAY => {
+                column(values, ValueRef::as_blob_or_null)?.to_sql(ty, out)
+            }
+            Self::Column(values) => column(values, ValueRef::as_i64_or_null)?.to_sql_checked(ty, out),
         }
     }
 

@@ -3,11 +3,11 @@
 //! SQLite does not detect it: it goes on, and a crash loses all later commits. It itself removes or replaces these
 //! files only while no connection is open. Nobody can detect that a file was overwritten with one of at least its size.
 
-use std::fs::{self, File, Metadata};
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use queens_platform::{is_same_file, read_exact_at};
+use queens_platform::{FoundFile, read_exact_at};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -30,7 +30,7 @@ pub struct OpenFiles {
 #[derive(Debug)]
 struct OpenFile {
     path: PathBuf,
-    metadata: Metadata,
+    found: FoundFile,
 }
 
 #[derive(Clone, Copy)]
@@ -87,21 +87,21 @@ impl OpenFiles {
     fn find_loss(&mut self, connection: &Connection) -> Result<(), (PathBuf, Loss)> {
         for file in &mut self.grown {
             let Some(there) = file.find()? else { continue };
-            if there.len() < file.metadata.len() {
+            if there.len < file.found.len {
                 return Err((file.path.clone(), Loss::Truncated));
             }
-            file.metadata = there;
+            file.found = there;
         }
         let found = self.log.find();
         // SQLite is asked only if something is unusual: that takes longer than all else here.
-        let is_usual = matches!(&found, Ok(Some(there)) if there.len() >= self.log.metadata.len());
+        let is_usual = matches!(&found, Ok(Some(there)) if there.len >= self.log.found.len);
         let is_whole = is_usual && self.page_size().is_some();
         // Another connection may write between the looks of one attempt.
         if !is_whole && !(0..3).any(|_| self.is_log_whole(connection)) {
             return Err((self.log.path.clone(), Loss::Truncated));
         }
         if let Some(there) = found? {
-            self.log.metadata = there;
+            self.log.found = there;
         }
         Ok(())
     }
@@ -132,14 +132,14 @@ impl OpenFiles {
 
 impl OpenFile {
     fn at(path: PathBuf) -> Result<Self, Fault> {
-        let metadata = fs::metadata(&path).map_err(|error| unfit(&path, &error))?;
-        Ok(Self { path, metadata })
+        let found = FoundFile::at(&path).map_err(|error| unfit(&path, &error))?;
+        Ok(Self { path, found })
     }
 
     /// Describes what is at the path now, if the system tells it.
-    fn find(&self) -> Result<Option<Metadata>, (PathBuf, Loss)> {
-        match fs::metadata(&self.path) {
-            Ok(there) if is_same_file(&there, &self.metadata) => Ok(Some(there)),
+    fn find(&self) -> Result<Option<FoundFile>, (PathBuf, Loss)> {
+        match FoundFile::at(&self.path) {
+            Ok(there) if there.is(&self.found) => Ok(Some(there)),
             // The next write reports disk errors.
             Err(error) if error.kind() != ErrorKind::NotFound => Ok(None),
             _ => Err((self.path.clone(), Loss::Removed)),
@@ -153,6 +153,8 @@ fn unfit(path: &Path, error: &std::io::Error) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use queens_ledger::store::{Phase, Store};
     use tempfile::TempDir;
 
