@@ -32,7 +32,7 @@ const ORDER: [&str; 15] = [
 pub(super) struct WriteBuffer(BTreeMap<RowKey, Change>);
 
 /// The rank of a row's table, and the columns of the row's key, each a number or a text.
-type RowKey = (usize, Vec<(i64, String)>);
+type RowKey = (usize, Vec<(i64, Option<String>)>);
 
 #[derive(Debug)]
 struct Change {
@@ -67,7 +67,7 @@ impl WriteBuffer {
     pub(super) fn take(&mut self) -> Vec<Batch> {
         let mut batches: Vec<Batch> = Vec::new();
         for Change { table, values, is_removed } in std::mem::take(&mut self.0).into_values() {
-            if batches.last().is_none_or(|batch| batch.table.name != table.name) {
+            if batches.last().is_none_or(|batch| !std::ptr::eq(batch.table, table)) {
                 batches.push(Batch { table, rows: Vec::new(), removed: Vec::new() });
             }
             let Some(batch) = batches.last_mut() else { continue };
@@ -82,8 +82,8 @@ impl WriteBuffer {
 fn place(table: &Table, values: &[Value]) -> RowKey {
     let rank = ORDER.iter().position(|name| *name == table.name).unwrap_or(ORDER.len());
     let part = |value: &Value| match value {
-        Value::Integer(integer) => (*integer, String::new()),
-        Value::Text(text) => (0, text.clone()),
+        Value::Integer(integer) => (*integer, None),
+        Value::Text(text) => (0, Some(text.clone())),
         Value::Null | Value::Real(_) | Value::Blob(_) => Default::default(),
     };
     (rank, values[..table.n_key].iter().map(part).collect())
