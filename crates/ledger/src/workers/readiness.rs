@@ -67,6 +67,17 @@ struct Keys {
     power: Power,
     /// The measured speed of all threads, and their number, if the worker is a candidate and was measured.
     measured: (u128, u64),
+    memberships: Memberships,
+}
+
+/// The sets that a worker is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Memberships {
+    able: bool,
+    useful: bool,
+    has_capacity: bool,
+    doubted: bool,
+    candidate: bool,
 }
 
 impl Power {
@@ -198,40 +209,25 @@ impl Readiness {
         let is_doubted = worker.is_doubted();
         // Tails go to the fastest first. A doubted worker may claim any speed, so it comes last.
         let idle = (has_capacity && !worker.is_busy()).then_some(if is_doubted { 0 } else { speed });
-        set_member(&mut self.useful_parties, id, worker.party(), is_of_use);
-        set_member(&mut self.recounters, id, worker.party(), has_capacity);
-        set_member(&mut self.candidates, id, worker.party(), worker.is_candidate());
-        let memberships = [
-            (&mut self.able, worker.could_count()),
-            (&mut self.useful, is_of_use),
-            (&mut self.has_capacity, has_capacity && !is_doubted),
-            (&mut self.doubted, has_capacity && is_doubted),
-        ];
-        for (set, is_member) in memberships {
-            if is_member {
-                set.insert(id)
-            } else {
-                set.remove(&id)
-            };
-        }
+        let memberships = Memberships {
+            able: worker.could_count(),
+            useful: is_of_use,
+            has_capacity: has_capacity && !is_doubted,
+            doubted: has_capacity && is_doubted,
+            candidate: worker.is_candidate(),
+        };
         let n_threads = u64::from(worker.n_threads());
         let measured = worker.estimated(self.method).and_then(MeasuredSpeed::measured);
         let measured = measured.filter(|_| worker.is_candidate());
         let measured = measured.map(|speed| (u128::from(whole(speed)) * u128::from(n_threads), n_threads));
         let measured = measured.unwrap_or_default();
-        self.move_to(id, worker.party(), Keys { idle, queue_end, power, measured });
+        self.move_to(id, worker.party(), Keys { idle, queue_end, power, measured, memberships });
     }
 
     /// Removes a worker of this party.
     pub(crate) fn remove(&mut self, id: WorkerId, party: Party) {
-        for parties in [&mut self.useful_parties, &mut self.recounters, &mut self.candidates] {
-            set_member(parties, id, party, false);
-        }
         self.move_to(id, party, Keys::default());
         self.keys.remove(&id);
-        for set in [&mut self.able, &mut self.useful, &mut self.has_capacity, &mut self.doubted] {
-            set.remove(&id);
-        }
     }
 
     /// Ignores a worker's waiting leases until something about it changes.
@@ -241,8 +237,31 @@ impl Readiness {
         }
     }
 
+    fn enter(&mut self, id: WorkerId, party: Party, sets: Memberships) {
+        let has_capacity = sets.has_capacity || sets.doubted;
+        set_member(&mut self.useful_parties, id, party, sets.useful);
+        set_member(&mut self.recounters, id, party, has_capacity);
+        set_member(&mut self.candidates, id, party, sets.candidate);
+        let sets = [
+            (&mut self.able, sets.able),
+            (&mut self.useful, sets.useful),
+            (&mut self.has_capacity, sets.has_capacity),
+            (&mut self.doubted, sets.doubted),
+        ];
+        for (set, is_member) in sets {
+            if is_member {
+                set.insert(id)
+            } else {
+                set.remove(&id)
+            };
+        }
+    }
+
     fn move_to(&mut self, id: WorkerId, party: Party, keys: Keys) {
         let before = self.keys.insert(id, keys).unwrap_or_default();
+        if before.memberships != keys.memberships {
+            self.enter(id, party, keys.memberships);
+        }
         if before.measured != keys.measured {
             let (speed, n_threads) = self.party_speeds.get(&party).copied().unwrap_or_default();
             let speed = speed + keys.measured.0 - before.measured.0;
