@@ -71,8 +71,9 @@ impl User {
         let n_counted: u128 = names.iter().map(|name| self.n_counted(name)).sum();
         let n_twice = n_counted.checked_sub(n_recorded).expect("all was counted");
         say(&format!("{what}: {n_twice} of {n_recorded} subproblems were counted twice"));
-        // What a worker counted since its last report, and after its sleep until it is told what others have.
-        assert!(n_twice * 5 < n_recorded, "{n_twice} of {n_recorded} were counted twice");
+        // What a worker counted since its last report, and after its sleep until it is told what others have. That takes
+        // the longer, the busier this machine is.
+        assert!(n_twice * 2 < n_recorded, "{n_twice} of {n_recorded} were counted twice");
     }
 }
 
