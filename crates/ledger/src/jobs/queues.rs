@@ -11,10 +11,10 @@ use crate::by_method::ByMethod;
 /// Queues that nobody looked at for longer than this were not served, so their parties are not late.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 
-/// A second session lost so long after the first one, with a lease of the same record or part, is a lapse.
+/// After a lost session, further losses with the same record or part are forgiven for this long.
 const BREAK: Duration = Duration::from_secs(60);
 
-/// How often the time of a queue is computed again: others may have been measured meanwhile.
+/// The interval between checks of a queue's time: other parties may have been measured meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What waits to be drawn, and what waits for the party that was drawn: records to recount, or parts of a second pass.
@@ -37,7 +37,7 @@ struct Queue<K> {
     total: u128,
     /// `None` if nobody has looked at it yet.
     time: Option<Time>,
-    /// When its time was last computed.
+    /// When its time was last checked.
     checked: Duration,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Time {
     pub(crate) due: Duration,
 }
 
-/// A queue whose party may be late, or whose time is to be computed again.
+/// A queue whose time must be checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToCheck {
     pub(crate) party: Party,
@@ -164,8 +164,8 @@ impl<K: Ord + Copy> Queues<K> {
         self.asked = Some(party);
     }
 
-    /// Returns the parties that may be late with their queues, or were not checked for long. Time in which nobody looked
-    /// does not count.
+    /// Returns the queues whose time is over, or was not checked for [`LOOK_AGAIN`]. Time in which nobody looked does not
+    /// count.
     pub(crate) fn take_due(&mut self, now: Duration) -> Vec<ToCheck> {
         let unseen = now.saturating_sub(self.checked);
         self.checked = now;

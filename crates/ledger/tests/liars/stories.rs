@@ -327,7 +327,7 @@ fn a_party_that_answers_slowly_delays_a_job_by_less_than_two_hours() {
 }
 
 /// A friend is measured alone, as very slow; another counts all without ever being measured. Then honest parties come.
-/// The first one does not say how long a recount usually takes.
+/// The first friend must not determine how long a recount usually takes.
 #[test]
 fn two_friends_do_not_say_what_is_usual() {
     for seed in 0..2 {
@@ -363,7 +363,7 @@ fn two_friends_do_not_say_what_is_usual() {
     }
 }
 
-/// A friend who was measured as slow says hello again before he is late with his recounts, as often as he likes.
+/// A slow friend says hello again each time before its recounts are overdue.
 #[test]
 fn hellos_bring_no_more_time() {
     for seed in 0..2 {
