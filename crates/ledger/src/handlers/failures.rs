@@ -45,8 +45,10 @@ impl Ledger {
         let too_many_spans = self.change_job(job, |job| {
             let reason = format!("{} failed on {span}: {reason}", source.name);
             let (recounts, counting) = job.recounting_mut()?;
-            let has_lapsed =
-                again.is_some_and(|record| recounts.lapse(counting.plan(), record, source.party));
+            let has_lapsed = match again {
+                Some(record) => recounts.lapse(counting.plan(), record, source.party),
+                None => counting.lapse_parts([span.part()].into(), source.party, None),
+            };
             Some((counting.fail_on(worker, failed, &tried, reason), has_lapsed))
         });
         let (too_many_spans, has_lapsed) = too_many_spans.flatten().unwrap_or_default();

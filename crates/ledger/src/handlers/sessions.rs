@@ -76,20 +76,23 @@ fn check(ledger: &Ledger, hello: &Hello, party: Party) -> Result<(), WorkerRefus
     Ok(())
 }
 
-/// Lets a worker continue a lease that it holds, except for spans that another worker has taken over. The ledger
-/// remembers which other spans of the lease it may report.
+/// Lets a worker continue a lease that it holds, except for spans that another worker has taken over, or that are another
+/// party's turn. The ledger remembers which other spans of the lease it may report.
 fn adopt(ledger: &mut Ledger, worker: WorkerId, held: Held) {
     let Held { lease: id, job, .. } = held;
     let job = ledger.jobs.identified(job).filter(|job| job.is_active()).map(Job::id);
     let Some(job) = job.filter(|&job| ledger.can_count(worker, job)) else {
         return ledger.effects.send(worker, ToWorker::Cancel(id));
     };
-    let Unreported { spans: granted, allowance, .. } = granted(ledger, worker, job, &held);
+    let Unreported { spans: granted, allowance, due, .. } = granted(ledger, worker, job, &held);
+    let Some(party) = ledger.workers.get(worker).map(Worker::party) else { return };
     let free = ledger.change_job(job, |job| {
         let counting = job.counting_mut()?;
         let mut free = SpanSet::default();
         for span in granted.iter() {
-            counting.take_free(span).into_iter().for_each(|part| free.insert(part));
+            if counting.is_turn_of(party, span.part()) {
+                counting.take_free(span).into_iter().for_each(|part| free.insert(part));
+            }
         }
         Some((free, counting.plan().clone(), job.is_paused()))
     });
@@ -107,7 +110,8 @@ fn adopt(ledger: &mut Ledger, worker: WorkerId, held: Held) {
         ledger.effects.send(worker, shorten);
     }
     let now = ledger.now;
-    ledger.hold(LiveLease::new(id, worker, job, now, &plan, kept).without(cut).granted_earlier(allowance));
+    let lease = LiveLease::new(id, worker, job, now, &plan, kept);
+    ledger.hold(lease.without(cut).granted_earlier(allowance, due));
     if is_paused || ledger.workers.get(worker).is_none_or(Worker::is_held_back) {
         ledger.recall(id);
     }
@@ -128,7 +132,7 @@ fn granted(ledger: &mut Ledger, worker: WorkerId, job: JobId, held: &Held) -> Un
     if let Some(granted) = ledger.take_former(*lease, worker, job) {
         // The worker won't report a span that it does not name.
         let named = granted.spans.intersection(&spans.iter().copied().collect());
-        return Unreported::first(named, granted.allowance);
+        return Unreported { spans: named, again: None, ..granted };
     }
     let is_restored = ledger.jobs.get(job).is_some_and(Job::is_restored);
     if !is_restored

@@ -31,7 +31,7 @@ pub(crate) struct Counting {
     progress: Progress,
     /// How often the sums have changed.
     pub(crate) n_changes: u64,
-    /// The party that has all records of a part, as far as known; `None` if several have some.
+    /// The party that has all records of a part; `None` if several may have some.
     counted_by: BTreeMap<u32, Option<Party>>,
     /// The parties that count the parts, if these are drawn.
     draws: Option<PartDraws>,
@@ -69,6 +69,10 @@ impl Counting {
         for (number, planned) in (0..).zip(counting.plan.parts()).filter(is_counted) {
             let recorded = &counting.coverage[number as usize];
             let all = planned.choice().n_subproblems;
+            // Nobody knows who has counted what was recorded before.
+            if !recorded.recorded.is_empty() {
+                counting.counted_by.insert(number, None);
+            }
             let whole = Span::new(number, 0, all).ok();
             let left = whole.into_iter().flat_map(|whole| unrecorded(recorded, whole));
             left.for_each(|span| counting.free.insert(span));
@@ -172,7 +176,7 @@ impl Counting {
         *by = by.filter(|by| *by == party);
     }
 
-    /// Returns the party that has all records of a part, as far as known.
+    /// Returns the party that has all records of a part, if that is known.
     pub(crate) fn counted_by(&self, part: u32) -> Option<Party> {
         self.counted_by.get(&part).copied().flatten()
     }
@@ -235,7 +239,8 @@ impl Counting {
     }
 
     /// Marks spans as failed, for workers other than `tried`. If the worker has failed on too many, that says nothing
-    /// about the spans, so they become free instead. Returns whether it has.
+    /// about the spans, so they become free instead. So do those of parts that parties are drawn for: a draw decides who
+    /// tries them. Returns whether the worker has failed on too many.
     pub(crate) fn fail_on(
         &mut self,
         worker: WorkerId,
@@ -246,7 +251,7 @@ impl Counting {
         let too_many = self.failed.would_be_too_many(worker, spans.len());
         self.failed.note_reason(reason);
         for span in spans {
-            if too_many { self.release(span) } else { self.fail(span, tried) }
+            if too_many || self.draws.is_some() { self.release(span) } else { self.fail(span, tried) }
         }
         too_many
     }
@@ -293,6 +298,11 @@ impl Counting {
 
     pub(crate) fn draws_mut(&mut self) -> Option<&mut PartDraws> {
         self.draws.as_mut()
+    }
+
+    /// Whether it is a party's turn to count a part.
+    pub(crate) fn is_turn_of(&self, party: Party, part: u32) -> bool {
+        self.draws.as_ref().is_none_or(|draws| draws.is_turn_of(party, part))
     }
 
     /// Returns the estimated work of a part.

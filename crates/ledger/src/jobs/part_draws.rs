@@ -44,10 +44,15 @@ impl PartDraws {
         self.turns.get(&part)
     }
 
+    /// Whether a party was drawn for a part, and has not lapsed.
+    pub(crate) fn is_turn_of(&self, party: Party, part: u32) -> bool {
+        self.turns.get(&part).is_some_and(|turn| turn.party == Some(party))
+    }
+
     /// Notes that a part has free subproblems of this estimated work.
     pub(crate) fn free(&mut self, part: u32, work: u128) {
         match self.turns.get(&part).and_then(|turn| turn.party) {
-            Some(party) => self.queues.add(part, party, work),
+            Some(party) => self.queues.put_back(part, party, work),
             None => self.queues.add_undrawn(part),
         }
     }

@@ -125,12 +125,23 @@ impl<K: Ord + Copy> Queues<K> {
 
     /// Adds something of this estimated work to a party's queue.
     pub(crate) fn add(&mut self, key: K, party: Party, work: u128) {
+        self.insert(key, party, work, work);
+    }
+
+    /// Puts something of this estimated work back into a party's queue, from which it was taken. That gives the party no
+    /// more time, unless the queue was empty meanwhile.
+    pub(crate) fn put_back(&mut self, key: K, party: Party, work: u128) {
+        let more = if self.of.contains_key(&party) { 0 } else { work };
+        self.insert(key, party, work, more);
+    }
+
+    fn insert(&mut self, key: K, party: Party, work: u128, more: u128) {
         self.undrawn.remove(&key);
         let new = || Queue { keys: BTreeSet::new(), work: 0, total: 0, time: None, checked: Duration::ZERO };
         let queue = self.of.entry(party).or_insert_with(new);
         if queue.keys.insert(key) {
             queue.work = queue.work.saturating_add(work);
-            queue.total = queue.total.saturating_add(work);
+            queue.total = queue.total.saturating_add(more);
         }
     }
 

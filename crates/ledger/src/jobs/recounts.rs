@@ -260,7 +260,9 @@ impl Recounts {
         recount.n_draws = recount.n_draws.saturating_add(1);
         recount.broke = Break::default();
         recount.lapsed.remove(&party);
-        self.queue(plan, key, party);
+        recount.turn = Turn::Drawn(party);
+        self.queues.add(key, party, work_of(plan, recount.span()));
+        self.place(key);
     }
 
     /// Takes records from a party's queue for one lease: about this much work, at least one record. No two of them
@@ -302,22 +304,17 @@ impl Recounts {
 
     /// Puts a record that a party's lease ended without a count of back into its queue. The party is not to blame.
     pub(crate) fn put_back(&mut self, plan: &Plan, key: Key, party: Party) {
-        if self.all.get(&key).is_some_and(|recount| recount.turn == Turn::Leased(party)) {
-            self.queue(plan, key, party);
-        }
+        let recount = self.all.get_mut(&key).filter(|recount| recount.turn == Turn::Leased(party));
+        let Some(recount) = recount else { return };
+        recount.turn = Turn::Drawn(party);
+        self.queues.put_back(key, party, work_of(plan, recount.span()));
+        self.place(key);
     }
 
     /// Notes that a party lost its lease of a record with its session. Returns whether that is a lapse.
     pub(crate) fn note_break(&mut self, key: Key, party: Party, now: Duration) -> bool {
         let recount = self.all.get_mut(&key).filter(|recount| recount.turn == Turn::Leased(party));
         recount.is_some_and(|recount| recount.broke.note(now))
-    }
-
-    fn queue(&mut self, plan: &Plan, key: Key, party: Party) {
-        let Some(recount) = self.all.get_mut(&key) else { return };
-        recount.turn = Turn::Drawn(party);
-        self.queues.add(key, party, work_of(plan, recount.span()));
-        self.place(key);
     }
 
     /// Notes that a party did not count a record. Others are drawn before it is drawn again. Returns whether it was its

@@ -115,7 +115,7 @@ impl EndedLeases {
     ) -> Option<Reported> {
         let (id, span) = (delta.lease, delta.span);
         let lease = self.leases.get_mut(&id).filter(|lease| lease.is_of(worker) && lease.job == job)?;
-        let Unreported { spans, allowance, again } = &mut lease.unreported;
+        let Unreported { spans, allowance, again, .. } = &mut lease.unreported;
         spans.end_of(span.part(), span.from()).filter(|end| *end >= span.to())?;
         let before = spans.len();
         spans.take(span);

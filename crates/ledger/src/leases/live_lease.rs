@@ -105,14 +105,16 @@ impl Allowance {
 pub(crate) struct Unreported {
     pub(crate) spans: SpanSet,
     pub(crate) allowance: Allowance,
+    /// When its worker was late, if its party was drawn for it.
+    pub(crate) due: Option<Duration>,
     /// The sums of its records, if it was a recount.
     pub(crate) again: Option<Box<Sums>>,
 }
 
 impl Unreported {
-    /// Creates that of a lease that was no recount.
+    /// Creates that of a lease that was neither drawn nor a recount.
     pub(crate) fn first(spans: SpanSet, allowance: Allowance) -> Self {
-        Self { spans, allowance, again: None }
+        Self { spans, allowance, due: None, again: None }
     }
 }
 
@@ -176,9 +178,9 @@ impl LiveLease {
         }
     }
 
-    /// Returns the lease as one that was granted earlier.
-    pub(crate) fn granted_earlier(self, allowance: Allowance) -> Self {
-        Self { allowance, ..self }
+    /// Returns the lease as one that was granted earlier, and has to be counted by `due` if its party was drawn for it.
+    pub(crate) fn granted_earlier(self, allowance: Allowance, due: Option<Duration>) -> Self {
+        Self { allowance, due, ..self }
     }
 
     /// Returns the lease without the spans `cut`, which its worker may still report.
@@ -307,9 +309,9 @@ impl LiveLease {
 
     /// Ends it. Returns its remains, and what its worker may still report.
     pub(crate) fn end(self) -> (EndedLease, Unreported) {
-        let Self { spans, mut cut, tried, again: sums, recalled, allowance, .. } = self;
+        let Self { spans, mut cut, tried, again: sums, recalled, allowance, due, .. } = self;
         spans.iter().for_each(|span| cut.insert(span));
         let again = sums.iter().flat_map(|sums| sums.missing()).collect();
-        (EndedLease { spans, tried, again, recalled }, Unreported { spans: cut, allowance, again: sums })
+        (EndedLease { spans, tried, again, recalled }, Unreported { spans: cut, allowance, due, again: sums })
     }
 }

@@ -27,6 +27,13 @@ const MOST_PARTS: usize = 256;
 /// anything.
 const AWAY: Duration = Duration::from_secs(600);
 
+/// For how long a party that went away keeps what was drawn for it. Otherwise each broken connection would be another
+/// chance for friends.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// For how long a party that is away now and then keeps it at most.
+const MOST_KEPT: Duration = Duration::from_secs(1200);
+
 /// Draws a party for each record that has none, and takes records from parties that are late or have gone.
 ///
 /// Takes O(m log m) for m parties and O(r log m) for r records of each of some jobs.
@@ -62,8 +69,8 @@ fn welcome_back(ledger: &mut Ledger) {
     }
 }
 
-/// Takes the queues of parties without a worker that may count, and of those that are late although they had nothing
-/// more urgent to do.
+/// Takes the queues of parties that had no worker that may count for [`KEPT`], and of those that are late although they
+/// had nothing more urgent to do.
 fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let Some(job) = ledger.jobs.get(id) else { return };
     let (method, rank, now) = (job.method(), job.rank(), ledger.now);
@@ -89,6 +96,12 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
             }
             // When it was drawn, its speed may have been unknown, and it may have counted something more urgent since.
             let counted = ledger.proofs.work(party);
+            let is_new = time.is_none_or(|time| now.saturating_sub(time.since) < MOST_KEPT);
+            if let Some(left) = ledger.proofs.left(party).filter(|_| is_new) {
+                // When it comes back, it has as much time again.
+                give_time(ledger, id, party, left + 2 * KEPT);
+                continue;
+            }
             let (since, before) = time.map_or((now, counted), |time| (time.since, time.counted));
             let seconds = |of: Method| {
                 let waiting = if of == method { total } else { 0 };
@@ -114,8 +127,11 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     }
 }
 
-/// Whether a party has no worker that may count by this method, or that may come back in the next seconds.
+/// Whether a party has no worker that may count by this method, nor one that may soon come back.
 fn is_gone(ledger: &Ledger, party: Party, method: Method) -> bool {
+    if ledger.proofs.left(party).is_some_and(|left| ledger.now < left + KEPT) {
+        return false;
+    }
     let may_count =
         |worker: &Worker| worker.can_count(method) && (worker.is_candidate() || !worker.is_connected());
     let mut workers = ledger.workers.of_party(party).into_iter().flatten();

@@ -97,6 +97,11 @@ impl Proofs {
         self.0.get(&party).map_or(0, |proof| proof.n_lapses)
     }
 
+    /// Returns when the last worker of a party left, if none is there.
+    pub(crate) fn left(&self, party: Party) -> Option<Duration> {
+        self.0.get(&party)?.left
+    }
+
     /// Returns the parties that have taken part by a method and are away, since `since` at the earliest.
     pub(crate) fn away(&self, method: Method, since: Duration) -> impl Iterator<Item = Party> {
         let is_away = move |proof: &Proof| {

@@ -31,9 +31,9 @@ pub(crate) struct Readiness {
     /// Workers that are able to count, and those of them that may get leases.
     pub(crate) able: BTreeSet<WorkerId>,
     pub(crate) useful: BTreeSet<WorkerId>,
-    /// Useful workers that may hold more leases. Doubted workers are in a set of their own and are served last.
-    has_capacity: BTreeSet<WorkerId>,
-    doubted: BTreeSet<WorkerId>,
+    /// Useful workers that may hold more leases, by party. Doubted workers are in a map of their own and are served last.
+    has_capacity: BTreeMap<Party, BTreeSet<WorkerId>>,
+    doubted: BTreeMap<Party, BTreeSet<WorkerId>>,
     /// Useful workers, and those of them that may hold more leases, by party.
     useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
     recounters: BTreeMap<Party, BTreeSet<WorkerId>>,
@@ -103,8 +103,8 @@ impl Readiness {
             method,
             able: BTreeSet::new(),
             useful: BTreeSet::new(),
-            has_capacity: BTreeSet::new(),
-            doubted: BTreeSet::new(),
+            has_capacity: BTreeMap::new(),
+            doubted: BTreeMap::new(),
             useful_parties: BTreeMap::new(),
             recounters: BTreeMap::new(),
             candidates: BTreeMap::new(),
@@ -117,8 +117,8 @@ impl Readiness {
         }
     }
 
-    /// Returns useful workers that may hold more leases: the doubted ones, or all others.
-    pub(crate) fn has_capacity(&self, is_doubted: bool) -> &BTreeSet<WorkerId> {
+    /// Returns useful workers that may hold more leases, the doubted ones or all others, by party, without empty parties.
+    pub(crate) fn has_capacity(&self, is_doubted: bool) -> &BTreeMap<Party, BTreeSet<WorkerId>> {
         if is_doubted { &self.doubted } else { &self.has_capacity }
     }
 
@@ -242,13 +242,9 @@ impl Readiness {
         set_member(&mut self.useful_parties, id, party, sets.useful);
         set_member(&mut self.recounters, id, party, has_capacity);
         set_member(&mut self.candidates, id, party, sets.candidate);
-        let sets = [
-            (&mut self.able, sets.able),
-            (&mut self.useful, sets.useful),
-            (&mut self.has_capacity, sets.has_capacity),
-            (&mut self.doubted, sets.doubted),
-        ];
-        for (set, is_member) in sets {
+        set_member(&mut self.has_capacity, id, party, sets.has_capacity);
+        set_member(&mut self.doubted, id, party, sets.doubted);
+        for (set, is_member) in [(&mut self.able, sets.able), (&mut self.useful, sets.useful)] {
             if is_member {
                 set.insert(id)
             } else {

@@ -53,12 +53,19 @@ pub(crate) struct Workers {
     patience: BTreeSet<(Duration, WorkerId)>,
     /// When workers that gave back too many leases get others again.
     resting: BTreeSet<(Duration, WorkerId)>,
-    /// The worker that was last given a lease.
-    assigned: Option<WorkerId>,
+    served: Served,
     n_threads: u64,
     reporting: Reporting,
     /// While tails of a method are cut: the last worker that was checked for a shorter report interval.
     hurried: ByMethod<Option<WorkerId>>,
+}
+
+/// Who was given a lease last.
+#[derive(Debug, Default)]
+struct Served {
+    party: Option<Party>,
+    /// The last worker of each party.
+    workers: BTreeMap<Party, WorkerId>,
 }
 
 /// Why a party is suspect.
@@ -97,7 +104,7 @@ impl Default for Workers {
             readiness: ByMethod::new(Readiness::new),
             patience: BTreeSet::new(),
             resting: BTreeSet::new(),
-            assigned: None,
+            served: Served::default(),
             n_threads: 0,
             reporting: Reporting::default(),
             hurried: ByMethod::default(),
@@ -174,14 +181,22 @@ impl Workers {
         self.holdings.keys().copied()
     }
 
-    /// Returns the next worker, in turn, that may hold more leases of one of these methods. Doubted workers come last.
+    /// Returns the next worker that may hold more leases of one of these methods. It is the turn of one party after the
+    /// other, and of one worker after the other in a party. So no party gets again what its worker gave back, before
+    /// others with capacity get it. Doubted workers come last.
     pub(crate) fn next_with_capacity(&self, methods: &[Method]) -> Option<WorkerId> {
-        let after = self.assigned.map_or(WorkerId(0), |assigned| WorkerId(assigned.0.wrapping_add(1)));
+        let after = |party| (Bound::Excluded(party), Bound::Unbounded);
         [false, true].into_iter().find_map(|is_doubted| {
-            let has_capacity =
-                || methods.iter().map(|method| self.readiness.of(*method).has_capacity(is_doubted));
-            let next = has_capacity().filter_map(|has_capacity| has_capacity.range(after..).next()).min();
-            next.or_else(|| has_capacity().filter_map(BTreeSet::first).min()).copied()
+            let parties = || methods.iter().map(|method| self.readiness.of(*method).has_capacity(is_doubted));
+            let later = |last| parties().filter_map(move |parties| parties.range(after(last)).next());
+            let next = self.served.party.and_then(|last| later(last).map(|(party, _)| *party).min());
+            let party =
+                next.or_else(|| parties().filter_map(|parties| parties.keys().next()).min().copied())?;
+            let members = || parties().filter_map(|parties| parties.get(&party));
+            let last = self.served.workers.get(&party).copied().unwrap_or(WorkerId(0));
+            let later = (Bound::Excluded(last), Bound::Unbounded);
+            let next = members().filter_map(|members| members.range(later).next()).min();
+            next.or_else(|| members().filter_map(BTreeSet::first).min()).copied()
         })
     }
 
@@ -237,7 +252,10 @@ impl Workers {
         self.n_threads -= u64::from(worker.n_threads());
         let left = self.n_threads_of(worker.party()) - u64::from(worker.n_threads());
         match left {
-            0 => self.threads.remove(&worker.party()),
+            0 => {
+                self.served.workers.remove(&worker.party());
+                self.threads.remove(&worker.party())
+            }
             _ => self.threads.insert(worker.party(), left),
         };
         remove_member(&mut self.names, worker.name(), id);
@@ -354,9 +372,11 @@ impl Workers {
         }
     }
 
-    /// Notes that a worker is given a lease, so that the worker after it is next.
+    /// Notes that a worker is given a lease, so that it is the next party's turn, and the turn of the party's next worker.
     pub(crate) fn assign(&mut self, id: WorkerId) {
-        self.assigned = Some(id);
+        let Some(party) = self.all.get(&id).map(Worker::party) else { return };
+        self.served.party = Some(party);
+        self.served.workers.insert(party, id);
     }
 
     /// Updates the expected end of a worker's waiting leases.

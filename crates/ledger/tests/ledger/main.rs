@@ -3,6 +3,7 @@
 
 mod belief;
 mod damaged;
+mod drawn;
 mod invitations;
 mod methods;
 mod opinions;

@@ -1,5 +1,6 @@
 //! Tests that a worker that claims to be slow, or to have many threads, holds nobody up.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use queens_model::{
@@ -62,6 +63,41 @@ fn a_worker_that_says_that_it_is_slow_holds_up_nobody() {
     {
         check_held_up(n_threads, claimed, honest_first);
     }
+}
+
+/// Three workers of one party, beside five honest parties, hold what they get for nine seconds and leave. Before one
+/// leaves, another comes that is next by its number.
+#[test]
+fn who_hands_leases_over_from_worker_to_worker_holds_up_nobody() {
+    let (mut world, job) = World::with(10);
+    let mut held_since: BTreeMap<WorkerId, Option<Duration>> =
+        (1000..1003).map(|id| (world.connect(id, "mallory"), None)).collect();
+    let honest = [1, 2, 3, 4, 5].map(|id| world.connect(id, &format!("honest {id}")));
+    let mut next = 1003;
+    while world.job(job).state == JobState::Running && world.now < Duration::from_secs(3600) {
+        honest.iter().for_each(|id| {
+            let delta = world.begin(*id);
+            world.report(*id, delta);
+        });
+        world.pass(Duration::from_secs(1));
+        for (id, since) in std::mem::take(&mut held_since) {
+            let holds = world.workers[&id].leases.values().any(|(_, spans)| !spans.is_empty());
+            let since = holds.then(|| since.unwrap_or(world.now));
+            if since.is_some_and(|since| world.now - since >= Duration::from_secs(9)) {
+                held_since.insert(world.connect(next, "mallory"), None);
+                next += 1;
+                world.workers.remove(&id);
+                world.ledger.goodbye(world.now, id);
+                world.carry_out();
+            } else {
+                world.report(id, None);
+                held_since.insert(id, since);
+            }
+        }
+    }
+    world.check_done(job);
+    let took = world.now.as_secs_f64();
+    assert!(took < 120.0, "done after {took} s");
 }
 
 #[test]

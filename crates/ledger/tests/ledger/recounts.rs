@@ -81,7 +81,7 @@ fn a_restart_goes_on_with_what_is_not_confirmed() {
 #[test]
 fn what_is_done_of_a_record_is_lost_with_the_lease_and_counted_by_another() {
     let (mut world, job) = World::with_recounts(7, 100);
-    world.connect(1, "anna");
+    let anna = world.connect(1, "anna");
     world.finish();
     let bert = world.connect(2, "bert");
     world.step(bert);
@@ -89,6 +89,11 @@ fn what_is_done_of_a_record_is_lost_with_the_lease_and_counted_by_another() {
     world.ledger.goodbye(world.now, bert);
     world.workers.remove(&bert);
     world.carry_out();
+    // A party that has left may come back for a minute.
+    for _ in 0..61 {
+        world.pass(Duration::from_secs(1));
+        world.report(anna, None);
+    }
     world.connect(3, "carol");
     world.finish_job(job);
     check_confirmed(&world, job);
