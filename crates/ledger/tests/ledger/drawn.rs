@@ -9,7 +9,7 @@ use queens_solver::{Method, Span};
 
 use super::world::{World, size};
 
-const NAMES: [&str; 3] = ["anna", "bert", "carol"];
+const NAMES: [(u64, &str); 3] = [(1, "anna"), (2, "bert"), (3, "carol")];
 
 /// Returns a world with a second pass of a board, its workers, and the job. Counting a subproblem takes this long. The
 /// first of the workers holds this many spans of it, or more.
@@ -17,7 +17,7 @@ fn second_pass(time: Duration, n_held: usize) -> (World, [WorkerId; 3], JobId) {
     let mut world = World::new();
     let twice = Submission { second_pass: Some(Method::Search), ..Submission::new(size(10), Method::Search) };
     let first = world.submit_on(&twice).expect("it is taken");
-    let mut workers = [1, 2, 3].map(|id| world.connect(id, NAMES[id as usize - 1]));
+    let mut workers = NAMES.map(|(id, name)| world.connect(id, name));
     let second = world.job(first).second.expect("it has one");
     while held(&world, workers[0], second).len() < n_held {
         for id in workers {
@@ -86,9 +86,8 @@ fn spans_that_were_drawn_stay_with_a_party_that_has_lost_its_connection() {
         .collect();
     world.ledger.disconnect(world.now, away);
     world.pass(Duration::from_secs(1));
-    world.workers.remove(&away);
-    _ = world
-        .connect_saying(away.0, NAMES[away.0 as usize - 1], |hello| Hello { held: held_leases, ..hello });
+    let name = world.workers.remove(&away).expect("connected").name;
+    _ = world.connect_saying(away.0, &name, |hello| Hello { held: held_leases, ..hello });
     // The others are idle after that, and the time of its leases is not over.
     for _ in 0..50 {
         exhaust(&mut world, &others);
@@ -107,7 +106,7 @@ fn spans_that_were_drawn_stay_with_a_party_that_has_lost_its_connection() {
 #[test]
 fn a_party_that_is_away_for_less_than_a_minute_keeps_what_was_drawn_for_it() {
     let (mut world, job) = World::with_recounts(8, 100);
-    let workers = [1, 2, 3].map(|id| world.connect(id, NAMES[id as usize - 1]));
+    let workers = NAMES.map(|(id, name)| world.connect(id, name));
     while world.job(job).state != JobState::Verifying {
         workers.iter().for_each(|id| _ = world.step(*id));
     }
