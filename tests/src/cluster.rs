@@ -3,13 +3,14 @@
 use std::borrow::BorrowMut;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus};
 
-use queens_solver::{BoardSize, Kernel, published};
+use queens_solver::{BoardSize, published};
 use serde_json::Value;
 
-use crate::process::{Ended, Running, clean, program, queens, run, wait_for, wait_until};
+use crate::process::{Ended, Running, program, queens, run, wait_for, wait_until};
 use crate::service::Service;
+use crate::workers::worker;
 use crate::{Port, TempDir};
 
 /// A running coordinator in a new directory. It ends before the directory goes.
@@ -51,15 +52,28 @@ impl Scenario {
     #[track_caller]
     #[must_use]
     pub fn with<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Self {
+        Self::by(|mut command| {
+            command.args(args);
+            command
+        })
+    }
+
+    /// Starts a coordinator by a modified command.
+    ///
+    /// # Panics
+    /// Panics if it does not log that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn by(change: impl FnOnce(Command) -> Command) -> Self {
         Self::of(|data_dir| {
-            Coordinator::start_command(coordinator_command("127.0.0.1:0", data_dir).args(args), data_dir)
+            Coordinator::start_command(change(coordinator_command("127.0.0.1:0", data_dir)), data_dir)
         })
     }
 
     #[track_caller]
     fn of(start: impl FnOnce(&Path) -> Coordinator) -> Self {
         let scratch = TempDir::new();
-        let data_dir = scratch.path().join("data");
+        let data_dir = scratch.join("data");
         Self { coordinator: start(&data_dir), data_dir, scratch }
     }
 }
@@ -224,6 +238,15 @@ impl Coordinator {
         self.service.stop();
     }
 
+    /// Waits until it ends by itself.
+    ///
+    /// # Panics
+    /// Panics if it does not.
+    #[track_caller]
+    pub fn wait(&mut self) -> ExitStatus {
+        self.service.wait()
+    }
+
     /// Sends it a signal: `"STOP"` or `"CONT"`.
     ///
     /// # Panics
@@ -240,6 +263,15 @@ impl Coordinator {
     #[must_use]
     pub fn log(&self) -> String {
         self.service.log()
+    }
+
+    /// Waits until this text is in its log.
+    ///
+    /// # Panics
+    /// Panics if that does not happen.
+    #[track_caller]
+    pub fn wait_for_log(&self, text: &str) {
+        self.service.wait_for_log(text);
     }
 
     /// Starts a [`worker`] that connects to it.
@@ -263,6 +295,16 @@ impl Coordinator {
         command
     }
 
+    /// Returns the answer of `queens` to these arguments, `--coordinator` and `--output json`.
+    ///
+    /// # Panics
+    /// Panics if it fails.
+    #[track_caller]
+    #[must_use]
+    pub fn json<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Value {
+        run(self.queens_command(args).args(["--output", "json"])).answer()
+    }
+
     /// Submits a job and returns its id.
     ///
     /// # Panics
@@ -270,9 +312,17 @@ impl Coordinator {
     #[track_caller]
     #[must_use]
     pub fn submit(&self, n: u8) -> String {
-        let answer = self
-            .queens(["submit", &n.to_string(), "--method", "search", "--yes", "--output", "json"])
-            .answer();
+        self.submit_with(&[&n.to_string(), "--method", "search", "--yes"])
+    }
+
+    /// Submits a job by `queens submit` with these arguments, and returns its id.
+    ///
+    /// # Panics
+    /// Panics if that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn submit_with(&self, args: &[&str]) -> String {
+        let answer = self.json([&["submit"], args].concat());
         answer["job"].as_str().expect("a job's id").to_owned()
     }
 
@@ -283,7 +333,35 @@ impl Coordinator {
     #[track_caller]
     #[must_use]
     pub fn status(&self, job: &str) -> Value {
-        self.queens(["status", job, "--output", "json"]).answer()
+        self.json(["status", job])
+    }
+
+    /// Returns the number of recorded subproblems of a job.
+    ///
+    /// # Panics
+    /// Panics if `queens status` fails.
+    #[track_caller]
+    #[must_use]
+    pub fn n_recorded(&self, job: &str) -> u128 {
+        number(&self.status(job)["recorded"])
+    }
+
+    /// Waits until a job has records.
+    ///
+    /// # Panics
+    /// Panics if that does not happen.
+    #[track_caller]
+    pub fn wait_for_records(&self, job: &str) {
+        wait_for("records", || self.n_recorded(job) > 0);
+    }
+
+    /// Waits until a job is in this state.
+    ///
+    /// # Panics
+    /// Panics if that does not happen.
+    #[track_caller]
+    pub fn wait_for_state(&self, job: &str, state: &str) -> Value {
+        wait_until(state, || Some(self.status(job)).filter(|status| status["state"] == state))
     }
 
     /// Waits until a job is done, and returns its status.
@@ -292,7 +370,17 @@ impl Coordinator {
     /// Panics if that does not happen.
     #[track_caller]
     pub fn done(&self, job: &str) -> Value {
-        wait_until("the end of a job", || Some(self.status(job)).filter(|status| status["state"] == "done"))
+        self.wait_for_state(job, "done")
+    }
+
+    /// Returns the connected workers, as `queens workers --output json` lists them.
+    ///
+    /// # Panics
+    /// Panics if it fails.
+    #[track_caller]
+    #[must_use]
+    pub fn workers(&self) -> Vec<Value> {
+        self.json(["workers"]).as_array().expect("an array").clone()
     }
 
     /// Waits until this many workers are connected.
@@ -301,11 +389,28 @@ impl Coordinator {
     /// Panics if they don't connect.
     #[track_caller]
     pub fn wait_for_workers(&self, n_workers: usize) {
-        wait_for("workers", || {
-            let workers = self.queens(["workers", "--output", "json"]).answer();
-            workers.as_array().expect("an array").len() == n_workers
-        });
+        wait_for("workers", || self.workers().len() == n_workers);
     }
+}
+
+/// Returns a number that JSON has in digits.
+///
+/// # Panics
+/// Panics if it is none.
+#[track_caller]
+#[must_use]
+pub fn number(value: &Value) -> u128 {
+    value.as_str().and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+/// Returns the recorded share of a job, from its status.
+///
+/// # Panics
+/// Panics if the status has none.
+#[track_caller]
+#[must_use]
+pub fn fraction(status: &Value) -> f64 {
+    status["fraction"].as_f64().unwrap_or_else(|| panic!("no share: {status}"))
 }
 
 /// Returns the published number of solutions, in digits.
@@ -316,55 +421,6 @@ impl Coordinator {
 pub fn solutions(n: u8) -> String {
     let n = BoardSize::new(n).expect("a board size");
     published(n).expect("published").solutions.to_string()
-}
-
-/// Starts a worker with one thread and the slowest kernel, which counts for 3 % of the time: so there is time for
-/// faults on a small board. Tests wait most of the time, and share the processors.
-#[track_caller]
-#[must_use]
-pub fn worker(url: &str, name: &str) -> Running {
-    let mut command = worker_command(url, name, Kernel::Portable);
-    command.args(SLOWLY);
-    start(&command)
-}
-
-/// Makes a worker count for a small part of the time.
-pub const SLOWLY: [&str; 2] = ["--cpu", "3"];
-
-/// Starts a worker that counts at full speed on one thread, to finish a job.
-#[track_caller]
-#[must_use]
-pub fn fast_worker(url: &str) -> Running {
-    worker_with(url, "fast", Kernel::best())
-}
-
-/// Starts a worker with one thread and this kernel. It has a low priority where processors are short: most tests let it
-/// count while they wait for something else.
-#[track_caller]
-#[must_use]
-pub fn worker_with(url: &str, name: &str, kernel: Kernel) -> Running {
-    start(&worker_command(url, name, kernel))
-}
-
-#[track_caller]
-fn start(worker: &Command) -> Running {
-    Running::start_redirected(
-        clean(Command::new("nice"))
-            .args(["-n", "5"])
-            .arg(worker.get_program())
-            .args(worker.get_args())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null()),
-    )
-}
-
-/// Returns a command that runs `queens-worker` with one thread and this kernel.
-#[must_use]
-pub fn worker_command(url: &str, name: &str, kernel: Kernel) -> Command {
-    let mut command = program("queens-worker");
-    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", kernel.name()]);
-    command
 }
 
 /// Returns a command that runs `queens-coordinator` on a data directory.

@@ -138,7 +138,7 @@ pub fn copy(dir: &Path) -> TempDir {
     let copy = TempDir::new();
     for (path, bytes) in contents(dir) {
         let name = path.file_name().expect("an entry of a directory has a name");
-        fs::write(copy.path().join(name), bytes).expect("written");
+        fs::write(copy.join(name), bytes).expect("written");
     }
     copy
 }

@@ -173,7 +173,7 @@ impl Project {
     #[track_caller]
     pub fn follow(&self, commands: &str) -> Vec<String> {
         let scratch = TempDir::new();
-        let opened = scratch.path().join("opened");
+        let opened = scratch.join("opened");
         let mut script =
             format!("set -euo pipefail\nxdg-open() {{ echo \"$1\" >>'{}'; }}\n", opened.display());
         if self.compose == Compose::Standalone {
@@ -201,7 +201,7 @@ impl Project {
                           COPY --from=data --chown=65534:65534 /data/ /\nCOPY . /\nUSER 65534:65534\n\
                           VOLUME /prometheus\nWORKDIR /prometheus\nENTRYPOINT [\"/usr/bin/prometheus\"]\n\
                           CMD [\"--config.file=/etc/prometheus/prometheus.yml\", \"--storage.tsdb.path=/prometheus\"]\n";
-        fs::write(context.path().join("Dockerfile"), dockerfile).expect("written");
+        fs::write(context.join("Dockerfile"), dockerfile).expect("written");
         let mut build = docker_command(["build", "--quiet", "--tag", &self.prometheus_image()]);
         build.arg(context.path());
         successful(build);

@@ -1,5 +1,6 @@
 //! Shares the open files of a process, perhaps just 1,000, among its tests: those that open hundreds take turns.
 
+use std::process::Command;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use queens_platform::allow_many_files;
@@ -44,6 +45,15 @@ impl Drop for Files {
         *free() += self.0;
         FREE.1.notify_all();
     }
+}
+
+/// Returns a command that runs another one, which may open this many files.
+#[must_use]
+pub fn limited(command: &Command, n_files: usize) -> Command {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!(r#"ulimit -n {n_files} && exec "$0" "$@""#)]);
+    limited.arg(command.get_program()).args(command.get_args());
+    limited
 }
 
 fn free() -> MutexGuard<'static, usize> {

@@ -2,15 +2,18 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use queens_auth::Token;
+use serde_json::{Value, json};
 
 use crate::TempDir;
 use crate::cluster::{Coordinator, coordinator_command};
+use crate::http::{self, Answer};
 use crate::process::{Ended, Running, program, queens, run};
 
-/// A running coordinator behind a proxy that encrypts: it requires tokens although it does not encrypt itself.
+/// A running coordinator behind a proxy that encrypts: it requires tokens although it does not encrypt itself. It serves
+/// gRPC and HTTP.
 #[derive(Debug)]
 pub struct Behind {
     data_dir: PathBuf,
@@ -28,27 +31,21 @@ impl Behind {
     #[must_use]
     pub fn new(args: &[&str]) -> Self {
         let scratch = TempDir::new();
-        let behind = Self::start(&scratch.path().join("data"), args);
+        let behind = Self::start(&scratch.join("data"), args);
         Self { _scratch: Some(scratch), ..behind }
     }
 
-    /// Starts a coordinator with more arguments. It serves gRPC and HTTP.
+    /// Starts a coordinator with more arguments.
     ///
     /// # Panics
     /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path, args: &[&str]) -> Self {
-        Self {
-            coordinator: Coordinator::start_command(
-                coordinator_command("127.0.0.1:0", data_dir)
-                    .args(["--http", "127.0.0.1:0", "--require-tokens"])
-                    .args(args),
-                data_dir,
-            ),
-            data_dir: data_dir.to_owned(),
-            _scratch: None,
-        }
+        let mut command = coordinator_command("127.0.0.1:0", data_dir);
+        command.args(["--http", "127.0.0.1:0", "--require-tokens"]).args(args);
+        let coordinator = Coordinator::start_command(command, data_dir);
+        Self { coordinator, data_dir: data_dir.to_owned(), _scratch: None }
     }
 
     /// Returns the coordinator itself.
@@ -81,12 +78,26 @@ impl Behind {
     pub fn token(&self, role: &str) -> String {
         token_in(&self.manage(["invite", "--role", role]).stdout)
     }
+
+    /// Runs `queens` with these arguments and a token.
+    #[track_caller]
+    pub fn queens<A: AsRef<OsStr>>(&self, token: &str, args: impl IntoIterator<Item = A>) -> Ended {
+        run(self.coordinator.queens_command(args).env("QUEENS_TOKEN", token))
+    }
+
+    /// Sends its HTTP server a request with a token and JSON.
+    ///
+    /// # Panics
+    /// Panics if there is no answer.
+    #[track_caller]
+    #[must_use]
+    pub fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> Answer {
+        http::ask(&self.coordinator.http(), token, method, path, body)
+    }
 }
 
 fn manage<A: AsRef<OsStr>>(data_dir: &Path, args: impl IntoIterator<Item = A>) -> Ended {
-    let ended = run(program("queens-coordinator").args(args).arg("--data-dir").arg(data_dir));
-    assert!(ended.status.success(), "{ended:?}");
-    ended
+    run(program("queens-coordinator").args(args).arg("--data-dir").arg(data_dir)).good()
 }
 
 /// Extracts the token from a line that `invite` printed.
@@ -100,13 +111,39 @@ pub fn token_in(line: &str) -> String {
     token.unwrap_or_else(|| panic!("no token: {line}")).to_owned()
 }
 
-/// A running coordinator that encrypts.
+/// Returns the code of the link that `campaign open` printed first.
+///
+/// # Panics
+/// Panics if there is none.
+#[track_caller]
+#[must_use]
+pub fn code_in(opened: &str) -> &str {
+    let link = opened.lines().next();
+    link.and_then(|link| link.rsplit('/').next()).unwrap_or_else(|| panic!("no link: {opened}"))
+}
+
+/// Joins a campaign at this HTTP server by its code, and returns the token.
+///
+/// # Panics
+/// Panics if that fails.
+#[track_caller]
+#[must_use]
+pub fn join(address: &str, code: &str, name: &str) -> String {
+    let joined = http::post(address, &format!("/api/v1/join/{code}"), &json!({ "name": name }).to_string());
+    assert_eq!(joined.status, 201, "{joined:?}");
+    joined.json()["token"].as_str().expect("a token").to_owned()
+}
+
+/// A running coordinator that encrypts, with a certificate authority beside its data directory. It serves gRPC and
+/// HTTP.
 #[derive(Debug)]
 pub struct Guarded {
-    coordinator: Coordinator,
     data_dir: PathBuf,
     authority: PathBuf,
     keys: PathBuf,
+    // Dropped, and so killed, before its directory.
+    coordinator: Coordinator,
+    _scratch: Option<TempDir>,
 }
 
 /// An invited person.
@@ -119,40 +156,51 @@ pub struct Invited {
 }
 
 impl Guarded {
-    /// Creates a certificate authority beside the data directory, and starts a coordinator that serves gRPC and HTTP.
+    /// Starts a coordinator with more arguments in a new directory.
+    ///
+    /// # Panics
+    /// Panics if that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn new(args: &[&str]) -> Self {
+        Self::by(|mut command| {
+            command.args(args);
+            command
+        })
+    }
+
+    /// Starts a coordinator by a modified command in a new directory.
+    ///
+    /// # Panics
+    /// Panics if that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn by(change: impl FnOnce(Command) -> Command) -> Self {
+        let scratch = TempDir::new();
+        let guarded = Self::start_by(&scratch.join("data"), change);
+        Self { _scratch: Some(scratch), ..guarded }
+    }
+
+    /// Starts a coordinator.
     ///
     /// # Panics
     /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path) -> Self {
-        Self::start_with(data_dir, &[])
+        Self::start_by(data_dir, |command| command)
     }
 
-    /// Does the same with more arguments.
-    ///
-    /// # Panics
-    /// Panics if that fails.
     #[track_caller]
-    #[must_use]
-    pub fn start_with(data_dir: &Path, args: &[&str]) -> Self {
-        Self::start_as(data_dir, args, |command| command)
-    }
-
-    /// Does the same with a modified command.
-    ///
-    /// # Panics
-    /// Panics if that fails.
-    #[track_caller]
-    #[must_use]
-    pub fn start_as(data_dir: &Path, args: &[&str], change: impl FnOnce(Command) -> Command) -> Self {
+    fn start_by(data_dir: &Path, change: impl FnOnce(Command) -> Command) -> Self {
         let keys = data_dir.with_extension("keys");
         certs(&keys, &[]);
         let mut command = coordinator_command("127.0.0.1:0", data_dir);
-        command.args(["--http", "127.0.0.1:0", "--tls-cert"]).arg(keys.join("server.pem"));
-        command.arg("--tls-key").arg(keys.join("server.key")).args(args);
+        command.args(["--http", "127.0.0.1:0"]);
+        tls_args(&mut command, &keys);
         let coordinator = Coordinator::start_command(change(command), data_dir);
-        Self { coordinator, data_dir: data_dir.to_owned(), authority: keys.join("ca.pem"), keys }
+        let authority = keys.join("ca.pem");
+        Self { coordinator, data_dir: data_dir.to_owned(), authority, keys, _scratch: None }
     }
 
     /// Returns the coordinator itself, whose URL is wrong here: see [`url`](Self::url).
@@ -180,6 +228,12 @@ impl Guarded {
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
+    }
+
+    /// Returns the path of a file beside its data directory.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.data_dir.with_file_name(name)
     }
 
     /// Returns the directory with the keys and TLS certificates of its authority and its own.
@@ -231,11 +285,21 @@ impl Guarded {
         run(command)
     }
 
+    /// Returns the answer of `queens` to these arguments and `--output json`.
+    ///
+    /// # Panics
+    /// Panics if it fails.
+    #[track_caller]
+    #[must_use]
+    pub fn json(&self, invited: &Invited, args: &[&str]) -> Value {
+        self.queens(Some(invited), [args, &["--output", "json"]].concat()).answer()
+    }
+
     /// Starts a worker with one thread and the slowest kernel.
     #[track_caller]
     #[must_use]
     pub fn worker(&self, invited: &Invited, name: &str) -> Running {
-        Running::start_redirected(&mut self.worker_command(invited, name))
+        Running::start_silent(self.worker_command(invited, name))
     }
 
     /// Returns the command for such a worker.
@@ -245,7 +309,6 @@ impl Guarded {
         command.args(["--coordinator", &self.url(), "--name", name, "--ca"]).arg(&self.authority);
         command.env("QUEENS_TOKEN", invited.token.secret());
         command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable").env("QUEENS_CPU", "3");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 }
@@ -256,6 +319,10 @@ impl Guarded {
 /// Panics if that fails.
 #[track_caller]
 pub fn certs(dir: &Path, args: &[&str]) {
-    let made = run(program("queens-coordinator").arg("certs").arg(dir).args(args));
-    assert!(made.status.success(), "{made:?}");
+    _ = run(program("queens-coordinator").arg("certs").arg(dir).args(args)).good();
+}
+
+/// Makes a coordinator encrypt, with the files of a directory that [`certs`] has filled.
+pub fn tls_args(command: &mut Command, keys: &Path) {
+    command.arg("--tls-cert").arg(keys.join("server.pem")).arg("--tls-key").arg(keys.join("server.key"));
 }

@@ -16,6 +16,8 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::runtime;
+
 /// Falsifies a share of the deltas of all workers that connect through it. It falsifies a repeated delta again in the
 /// same way. Ends when it is dropped.
 #[derive(Debug)]
@@ -85,8 +87,7 @@ impl Liar {
     }
 
     fn start_service(service: Service) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a runtime");
+        let runtime = runtime();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (told, server) = (service.told.clone(), service.clone());

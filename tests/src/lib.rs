@@ -10,6 +10,7 @@ pub mod disk;
 pub mod docker;
 pub mod files;
 pub mod guarded;
+pub mod guest;
 pub mod help;
 pub mod http;
 pub mod https;
@@ -21,13 +22,16 @@ pub mod proxy;
 pub mod service;
 pub mod session;
 pub mod standby;
+pub mod workers;
 
 mod binary;
 mod port;
+mod runtime;
 mod skip;
 mod temp_dir;
 
 pub use self::binary::binary;
 pub use self::port::Port;
+pub use self::runtime::runtime;
 pub use self::skip::{MISSING, NOT_ROOT, impossible, notes_of, say, skipped, skipped_without_root};
 pub use self::temp_dir::TempDir;

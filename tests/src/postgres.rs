@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::cleanup::Undo;
+use crate::cluster::coordinator_command;
 use crate::disk::SmallDisk;
 use crate::process::{Running, program, run, wait_for, wait_until};
 use crate::{Port, TempDir, skipped};
@@ -347,6 +348,14 @@ impl Postgres {
         }
         command
     }
+}
+
+/// Returns a command that runs `queens-coordinator` on a data directory, with its store in a database.
+#[must_use]
+pub fn with_store(listen: &str, data_dir: &Path, address: &str) -> Command {
+    let mut command = coordinator_command(listen, data_dir);
+    command.args(["--store", address]);
+    command
 }
 
 /// Returns the output of `queens-coordinator check` for a store in a database, with its proof.

@@ -2,14 +2,17 @@
 
 pub use serde_json::{Value, json};
 
-pub use crate::cluster::{
-    Coordinator, SLOWLY, Scenario, coordinator_command, fast_worker, solutions, worker_command, worker_with,
-};
+pub use crate::cluster::{Coordinator, Scenario, coordinator_command, fraction, number, solutions};
 pub use crate::data_dir::{DATABASE, records, tamper};
-pub use crate::guarded::{Behind, Guarded, Invited, certs, token_in};
+pub use crate::guarded::{Behind, Guarded, Invited, certs, code_in, join, tls_args, token_in};
 pub use crate::process::{
     Ended, Running, clean, is_full, is_installed, processor_time, program, promised, queens,
-    queens_coordinator, run, wait_at_most, wait_for, wait_until,
+    queens_coordinator, run, utf8, wait_at_most, wait_for, wait_until,
 };
 pub use crate::service::Service;
-pub use crate::{Port, TempDir, binary, http, postgres::Postgres, say, skipped, skipped_without_root};
+pub use crate::workers::{SLOWLY, fast_worker, logging_worker, worker_command, worker_with};
+pub use crate::{
+    Port, TempDir, binary, http,
+    postgres::{Postgres, with_store},
+    runtime, say, skipped, skipped_without_root,
+};

@@ -4,7 +4,7 @@ use std::borrow::BorrowMut;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,6 +31,15 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(
 #[must_use]
 pub fn queens_coordinator(args: &[&str]) -> Ended {
     run(program("queens-coordinator").args(args))
+}
+
+/// Returns a path as an argument.
+///
+/// # Panics
+/// Panics if it is not UTF-8.
+#[must_use]
+pub fn utf8(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
 }
 
 /// Returns a command that runs one of our programs, in a clean environment.
@@ -166,6 +175,17 @@ impl Running {
     pub fn start(mut command: impl BorrowMut<Command>) -> Self {
         let command = command.borrow_mut();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::start_redirected(command)
+    }
+
+    /// Starts a command with empty input, and drops its output.
+    ///
+    /// # Panics
+    /// Panics if it can't be started.
+    #[track_caller]
+    pub fn start_silent(mut command: impl BorrowMut<Command>) -> Self {
+        let command = command.borrow_mut();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Self::start_redirected(command)
     }
 

@@ -10,6 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use crate::runtime;
+
 /// A proxy in front of one address. Dropping it cuts its connections.
 pub struct Proxy {
     address: SocketAddr,
@@ -43,8 +45,7 @@ impl Proxy {
     #[must_use]
     pub fn start(target: &str) -> Self {
         let target = target.parse().expect("an address");
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a runtime");
+        let runtime = runtime();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
         let address = listener.local_addr().expect("bound");
         let weather = Arc::new(watch::Sender::new(Weather::default()));

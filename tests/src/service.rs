@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::process::{Running, wait_until};
+use crate::process::{Running, wait_for, wait_until};
 
 /// A running service whose log is in a file.
 #[derive(Debug)]
@@ -48,6 +48,15 @@ impl Service {
             let (_, rest) = log.split_once(before)?;
             rest.split_once(char::is_whitespace).map(|(word, _)| word.to_owned())
         })
+    }
+
+    /// Waits until this text is in the log.
+    ///
+    /// # Panics
+    /// Panics if that does not happen.
+    #[track_caller]
+    pub fn wait_for_log(&self, text: &str) {
+        wait_for(text, || self.log().contains(text));
     }
 
     /// Returns its process id.

@@ -17,6 +17,8 @@ use tonic::codegen::http::{Request, Response};
 use tonic::server::NamedService;
 use tonic::transport::Server;
 
+use crate::runtime;
+
 /// A running standby. Ends when it is dropped.
 #[derive(Debug)]
 pub struct Standby {
@@ -39,8 +41,7 @@ impl Standby {
     /// Panics if there is no free port.
     #[must_use]
     pub fn start() -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a runtime");
+        let runtime = runtime();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
         let address = listener.local_addr().expect("bound");
         let state = Arc::<Mutex<State>>::default();

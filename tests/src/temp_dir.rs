@@ -1,6 +1,6 @@
 //! Temporary directories.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cleanup::{Leftover, Registered};
 
@@ -32,6 +32,12 @@ impl TempDir {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()
+    }
+
+    /// Returns the path of an entry with this name.
+    #[must_use]
+    pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.path().join(name)
     }
 }
 

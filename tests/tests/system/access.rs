@@ -17,12 +17,6 @@ use tonic::{Code, Request};
 /// Calls that only operators may make.
 const DECISIONS: [&str; 4] = ["ListAuditEntries", "Submit", "ChangeJob", "ChangeWorkers"];
 
-fn start() -> (TempDir, Guarded) {
-    let scratch = TempDir::new();
-    let guarded = Guarded::start(&scratch.path().join("data"));
-    (scratch, guarded)
-}
-
 /// Returns all methods of our services, as the protocol's text names them.
 fn methods() -> BTreeSet<String> {
     let text = include_str!("../../../proto/proto/queens/v1/queens.proto");
@@ -65,7 +59,7 @@ async fn answer(guarded: &Guarded, invited: Option<&Invited>, path: &str) -> Cod
 #[test]
 #[expect(clippy::print_stdout, reason = "the table is shown to whoever asks for it")]
 fn each_role_may_call_what_is_its_own_and_nothing_else() {
-    let (_scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     let [viewer, operator, worker] =
         ["viewer", "operator", "worker"].map(|role| guarded.invite(["--role", role]));
     let methods = methods();
@@ -101,7 +95,7 @@ fn each_role_may_call_what_is_its_own_and_nothing_else() {
 
 #[test]
 fn one_line_turns_a_machine_into_a_worker_and_a_board_is_counted() {
-    let (_scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     let operator = guarded.invite(["--role", "operator", "--name", "ann"]);
     let worker = guarded.invite(["--role", "worker", "--expires", "30d"]);
     assert!(worker.line.starts_with(" QUEENS_TOKEN="), "kept out of the history of shells: {}", worker.line);
@@ -111,7 +105,7 @@ fn one_line_turns_a_machine_into_a_worker_and_a_board_is_counted() {
     let line = worker.line.trim_end();
     shell.arg("-c").arg(format!("PATH='{}':$PATH; exec env{line} --threads 1", directory.display()));
     let mut running = Running::start_redirected(shell.stderr(Stdio::null()));
-    let answer = guarded.queens(Some(&operator), ["count", "12", "--output", "json"]).answer();
+    let answer = guarded.json(&operator, &["count", "12"]);
     assert_eq!(answer["solutions"], "14200");
     let listed = guarded.manage(["invitations"]).stdout;
     assert!(listed.contains("operator  open  'ann'") && listed.contains("1 of 1 names"), "{listed}");
@@ -122,25 +116,22 @@ fn one_line_turns_a_machine_into_a_worker_and_a_board_is_counted() {
 
 #[test]
 fn nobody_else_is_taken_for_the_coordinator() {
-    let (scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     let viewer = guarded.invite(["--role", "viewer"]);
-    let other = scratch.path().join("other");
-    let mut certs = program("queens-coordinator");
-    certs.arg("certs").arg(&other);
-    assert!(run(certs).status.success());
+    let other = guarded.beside("other");
+    certs(&other, &[]);
     let pin = viewer.line.split_whitespace().find(|word| word.starts_with("sha256:")).expect("a pin");
     let jobs = |flags: &[&str]| {
         let mut command = queens(["jobs", "--coordinator", &guarded.url()]);
         command.args(flags).env("QUEENS_TOKEN", viewer.token.secret());
         run(command)
     };
-    let authority = guarded.authority().to_str().expect("a path");
-    for flags in [["--pin", pin], ["--ca", authority]] {
+    for flags in [["--pin", pin], ["--ca", utf8(guarded.authority())]] {
         assert!(jobs(&flags).status.success(), "{flags:?}");
     }
     let first = if pin.starts_with("sha256:0") { '1' } else { '0' };
     let (strange, wrong) = (other.join("ca.pem"), format!("sha256:{first}{}", &pin["sha256:0".len()..]));
-    for flags in [&["--ca", strange.to_str().expect("a path")][..], &["--pin", &wrong], &[]] {
+    for flags in [&["--ca", utf8(&strange)][..], &["--pin", &wrong], &[]] {
         let refused = jobs(flags);
         assert!(refused.complaint(1).contains("--pin or --ca says whom to take for it"), "{refused:?}");
     }
@@ -148,24 +139,19 @@ fn nobody_else_is_taken_for_the_coordinator() {
 
 #[test]
 fn names_are_different_people() {
-    let (_scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     let operator = guarded.invite(["--role", "operator"]);
     let [one, other] = [(); 2].map(|()| guarded.invite(["--role", "worker"]));
     let _first = guarded.worker(&one, "first");
-    wait_until("the worker", || {
-        let workers = guarded.queens(Some(&operator), ["workers", "--output", "json"]).answer();
-        workers.as_array().filter(|workers| workers.len() == 1).map(drop)
-    });
+    wait_for("the worker", || guarded.json(&operator, &["workers"]).as_array().map(Vec::len) == Some(1));
     for (invited, name) in [(&one, "second"), (&other, "first")] {
         let mut refused = guarded.worker(invited, name);
         wait_for("the end of who uses a name of others", || !refused.is_running());
     }
     // A name in use can't be given away. It can after its user has gone.
-    let invite = || {
-        let mut invite = program("queens-coordinator");
-        invite.args(["invite", "--role", "worker", "--name", "first", "--data-dir"]).arg(guarded.data_dir());
-        run(invite)
-    };
+    let data_dir = utf8(guarded.data_dir());
+    let invite =
+        || queens_coordinator(&["invite", "--role", "worker", "--name", "first", "--data-dir", data_dir]);
     assert!(invite().complaint(1).contains("belongs to invitation"));
     guarded.manage(["revoke", &one.token.invitation().to_string()]);
     assert!(invite().status.success());
@@ -176,7 +162,7 @@ fn names_are_different_people() {
 #[test]
 fn a_coordinator_that_others_reach_does_not_start_unguarded() {
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     for address in
         [["--listen", "0.0.0.0:0", "--http", "127.0.0.1:0"], ["--listen", "127.0.0.1:0", "--http", "[::]:0"]]
     {
@@ -197,27 +183,23 @@ fn behind_a_proxy_tokens_are_asked_for_though_nothing_is_encrypted_here() {
     assert_eq!(http::get(&coordinator.http(), "/api/v1/jobs").status, 401);
     assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200);
     let token = behind.token("viewer");
-    let ask = |method, path, body| http::ask(&coordinator.http(), &token, method, path, body).status;
+    let ask = |method, path, body| behind.ask(&token, method, path, body).status;
     assert_eq!(ask("GET", "/api/v1/jobs", ""), 200);
     assert_eq!(ask("POST", "/api/v1/jobs", "{\"n\":8}"), 403);
-    assert!(run(coordinator.queens_command(["jobs"]).env("QUEENS_TOKEN", token)).status.success());
+    _ = behind.queens(&token, ["jobs"]).good();
 }
 
 #[test]
 fn only_an_operator_s_export_is_a_decision() {
-    let (scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     let [operator, viewer, worker] =
         ["operator", "viewer", "worker"].map(|role| guarded.invite(["--role", role]));
     let _worker = guarded.worker(&worker, "anna");
-    assert!(guarded.queens(Some(&operator), ["count", "8"]).status.success());
-    let is_exported = || {
-        let status = guarded.queens(Some(&viewer), ["status", "1", "--output", "json"]).answer();
-        !status["exported_ms"].is_null()
-    };
+    _ = guarded.queens(Some(&operator), ["count", "8"]).good();
+    let is_exported = || !guarded.json(&viewer, &["status", "1"])["exported_ms"].is_null();
     let export = |invited, name| {
-        let file = scratch.path().join(name);
-        let args = ["export".as_ref(), "1".as_ref(), file.as_os_str()];
-        assert!(guarded.queens(Some(invited), args).status.success());
+        let file = guarded.beside(name);
+        _ = guarded.queens(Some(invited), ["export", "1", utf8(&file)]).good();
         fs::metadata(file).expect("there").len()
     };
     assert!(export(&viewer, "seen.cert") > 0);
@@ -230,9 +212,9 @@ fn only_an_operator_s_export_is_a_decision() {
 
 #[test]
 fn nobody_else_on_the_machine_reads_what_is_kept() {
-    let (_scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     let operator = guarded.invite(["--role", "operator"]);
-    assert!(guarded.queens(Some(&operator), ["submit", "8"]).status.success());
+    _ = guarded.queens(Some(&operator), ["submit", "8"]).good();
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(guarded.data_dir()), 0o700);
     let files: Vec<_> = fs::read_dir(guarded.data_dir()).expect("readable").collect();
@@ -251,7 +233,7 @@ fn manage_in(dir: &Path, args: &[&str]) -> Running {
 #[test]
 fn nobody_is_invited_to_where_no_coordinator_is() {
     let scratch = TempDir::new();
-    let (dir, typo) = (scratch.path(), scratch.path().join("typo"));
+    let (dir, typo) = (scratch.path(), scratch.join("typo"));
     let invite = ["invite", "--data-dir", "typo", "--role", "worker"];
     for args in [&invite[..], &["invitations", "--data-dir", "typo"], &["revoke", "1", "--data-dir", "typo"]]
     {
@@ -289,7 +271,7 @@ fn nobody_is_invited_to_where_no_coordinator_is() {
 #[test]
 fn who_is_invited_while_a_coordinator_starts_is_told_where_it_is() {
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     fs::create_dir(&data_dir).expect("made");
     // While the directory is still empty, and as soon as it can keep invitations.
     let invite = || manage_in(scratch.path(), &["invite", "--data-dir", "data", "--role", "worker"]);

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command, Stdio};
+use std::process::{self, Command};
 use std::thread;
 use std::time::Duration;
 
@@ -64,18 +64,9 @@ impl Drop for Group {
 /// Returns the number of threads of a worker that this command starts.
 #[track_caller]
 fn threads(mut command: Command) -> u64 {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start_command(coordinator_command("127.0.0.1:0", &data_dir), &data_dir);
-    command.args(["--coordinator", &coordinator.url()]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let worker = Running::start_redirected(&mut command);
-    let threads = wait_until("a worker", || {
-        let workers: Value = coordinator.queens(["workers", "--output", "json"]).answer();
-        workers[0]["threads"].as_u64()
-    });
-    drop(worker);
-    threads
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
+    let _worker = Running::start_silent(command.args(["--coordinator", &coordinator.url()]));
+    wait_until("a worker", || coordinator.workers().first()?["threads"].as_u64())
 }
 
 fn affine(processors: &str) -> Command {

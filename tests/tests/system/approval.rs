@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::joining::{Site, answer, start};
+use super::joining::{Site, start};
 
 use queens_tests::prelude::*;
 
@@ -10,9 +10,9 @@ use queens_tests::prelude::*;
 fn nobody_counts_before_the_operator_approves() {
     let site = Site::start(&["--approve"]);
     let operator = site.guarded.invite(["--role", "operator"]);
-    let files = ["said", "also"].map(|name| site.scratch.path().join(name));
+    let files = ["said", "also"].map(|name| site.guarded.beside(name));
     let with_socket = |mut command: Command| {
-        command.env("XDG_RUNTIME_DIR", site.scratch.path());
+        command.env("XDG_RUNTIME_DIR", site.guarded.beside("run"));
         command
     };
     let (_anna, said) = start(with_socket(site.join("a", &["--name", "anna"])), &files[0]);
@@ -27,7 +27,7 @@ fn nobody_counts_before_the_operator_approves() {
     let waiting = |listed: &str| listed.lines().filter(|line| line.contains("waits for 'approve'")).count();
     assert_eq!(waiting(&listed), 2, "{listed}");
     assert!(site.guarded.manage(["campaign", "list"]).stdout.contains("  each to be approved"));
-    assert_eq!(answer(&site.guarded, &operator, &["workers"]), serde_json::json!([]));
+    assert_eq!(site.guarded.json(&operator, &["workers"]), serde_json::json!([]));
     // A person who waits is no refusal: neither in the audit log nor by a slower answer.
     let refusals = site.guarded.queens(Some(&operator), ["audit"]).stdout;
     assert!(refusals.contains("join campaign 1") && !refusals.contains("refused"), "{refusals}");
@@ -42,7 +42,7 @@ fn nobody_counts_before_the_operator_approves() {
     assert!(approved.contains("did not wait to be approved"), "{approved}");
     site.guarded.manage(["revoke", &number("fake")]);
     wait_for("anna", || {
-        let workers = answer(&site.guarded, &operator, &["workers"]);
+        let workers = site.guarded.json(&operator, &["workers"]);
         let workers = workers.as_array().expect("an array").clone();
         assert!(workers.iter().all(|worker| worker["name"] == "anna"), "{workers:?}");
         workers.iter().any(|worker| worker["connected"] == true)

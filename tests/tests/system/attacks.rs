@@ -57,18 +57,17 @@ fn an_honest_worker_counts_whatever_others_do() {
     let full = is_full("QUEENS_ATTACKS");
     let (n, time) = if full { ("20", Duration::from_secs(20)) } else { ("17", Duration::from_millis(150)) };
     let _files = files::take(200);
-    let scratch = TempDir::new();
-    let guarded = Guarded::start(&scratch.path().join("data"));
+    let guarded = Guarded::new(&[]);
     let operator = guarded.invite(["--role", "operator"]);
     let [honest, fool] = [(); 2].map(|()| guarded.invite(["--role", "worker", "--uses", "4"]));
     let viewer = guarded.invite(["--role", "viewer"]);
-    assert!(guarded.queens(Some(&operator), ["submit", n, "--yes"]).status.success());
+    _ = guarded.queens(Some(&operator), ["submit", n, "--yes"]).good();
     let mut command = guarded.worker_command(&honest, "honest");
     if full {
         // Pauses would make its speed uneven.
         command.env("QUEENS_CPU", "100");
     }
-    let worker = Running::start_redirected(&mut command);
+    let worker = Running::start_silent(command);
     if full {
         pin(&std::process::id().to_string(), "0");
         pin(&guarded.coordinator().id().to_string(), "0");
@@ -119,7 +118,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     }
     // The count has continued in one session from beginning to end.
     _ = news(&guarded, &operator);
-    let workers = guarded.queens(Some(&operator), ["workers", "--output", "json"]).answer();
+    let workers = guarded.json(&operator, &["workers"]);
     assert_eq!(workers.as_array().map(Vec::len), Some(1), "{workers}");
     let log = guarded.coordinator().log();
     assert!(!log.contains("panicked"), "{log}");
@@ -129,10 +128,10 @@ fn an_honest_worker_counts_whatever_others_do() {
     // The number is right in the end; other workers help.
     let mut help = guarded.worker_command(&guarded.invite(["--role", "worker"]), "help");
     help.env("QUEENS_KERNEL", "auto").env("QUEENS_THREADS", "2").env("QUEENS_CPU", "100");
-    let _helper = Running::start_redirected(&mut help);
+    let _helper = Running::start_silent(help);
     let solutions = if full { "39029188884" } else { "95815104" };
     wait_until("the end of the count", || {
-        let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();
+        let status = guarded.json(&operator, &["status", "1"]);
         (status["state"] == "done").then(|| assert_eq!(status["solutions"], solutions))
     });
 }

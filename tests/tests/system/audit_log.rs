@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::{self, change_job_request::Change, change_workers_request::Change as WorkersChange};
+use queens_solver::Kernel;
 use queens_tests::prelude::*;
 use tokio::runtime::Runtime;
 use tonic::service::interceptor::InterceptedService;
@@ -66,9 +67,9 @@ impl Asked {
     }
 
     /// Asks by HTTP; `None` if that is not possible.
-    fn by_http(&self, site: &str, token: &str) -> Option<Result<(), String>> {
+    fn by_http(&self, site: &Behind, token: &str) -> Option<Result<(), String>> {
         let (path, body) = self.http.as_ref()?;
-        let answer = http::ask(site, token, "POST", path, &body.to_string());
+        let answer = site.ask(token, "POST", path, &body.to_string());
         Some(match answer.status {
             200..300 => Ok(()),
             _ => Err(answer.json()["error"].as_str().expect("a reason").to_owned()),
@@ -133,13 +134,11 @@ impl Fixture {
     fn new() -> Self {
         let behind = Behind::new(&[]);
         let [operator, token] = ["operator", "worker"].map(|role| behind.token(role));
-        let mut command = clean(std::process::Command::new(binary("queens-worker")));
-        command.args(["--coordinator", &behind.coordinator().url(), "--name", "anna", "--threads", "1"]);
-        command.args(["--kernel", "portable"]).env("QUEENS_TOKEN", token);
-        let worker = Running::start_redirected(&mut command);
+        let mut command = worker_command(&behind.coordinator().url(), "anna", Kernel::Portable);
+        let worker = Running::start_silent(command.env("QUEENS_TOKEN", token));
         let fixture = Self { behind, _worker: worker, operator };
         let post = |path: &str, body: Value| {
-            let answer = http::ask(&fixture.site(), &fixture.operator, "POST", path, &body.to_string());
+            let answer = fixture.behind.ask(&fixture.operator, "POST", path, &body.to_string());
             assert!((200..300).contains(&answer.status), "{path}: {answer:?}");
         };
         post("/api/v1/jobs", json!({ "n": 8 }));
@@ -152,21 +151,25 @@ impl Fixture {
         fixture
     }
 
-    fn coordinator(&self) -> &Coordinator {
-        self.behind.coordinator()
-    }
-
-    fn site(&self) -> String {
-        self.coordinator().http()
-    }
-
     fn get(&self, path: &str) -> Value {
-        http::ask(&self.site(), &self.operator, "GET", path, "").json()
+        self.behind.ask(&self.operator, "GET", path, "").json()
+    }
+
+    /// Connects by gRPC with a token.
+    fn connect(&self, runtime: &Runtime, token: &str) -> Client {
+        let channel = Channel::from_shared(self.behind.coordinator().url()).expect("a URL");
+        let channel = runtime.block_on(channel.connect()).expect("connected");
+        JobsClient::with_interceptor(channel, Bearer(token.to_owned()))
+    }
+
+    /// Returns the entries of the log, the latest first.
+    fn entries(&self) -> Vec<Value> {
+        self.get("/api/v1/audit")["audit_entries"].as_array().expect("a list").clone()
     }
 
     /// Returns the latest entry of the log, and the number of entries.
     fn log(&self) -> (Value, usize) {
-        let all = self.get("/api/v1/audit")["audit_entries"].as_array().expect("a list").clone();
+        let all = self.entries();
         (all.first().cloned().unwrap_or_default(), all.len())
     }
 
@@ -268,10 +271,7 @@ fn each_decision_and_each_refusal_is_in_the_log_as_it_was_answered() {
     let runtime = Runtime::new().expect("a runtime");
     // One protocol after the other, so that each finds the same jobs.
     let fixture = Fixture::new();
-    let bearer = Bearer(fixture.operator.clone());
-    let channel = Channel::from_shared(fixture.coordinator().url()).expect("a URL");
-    let channel = runtime.block_on(channel.connect()).expect("connected");
-    let mut client = JobsClient::with_interceptor(channel, bearer);
+    let mut client = fixture.connect(&runtime, &fixture.operator);
     for (asked, expected) in table() {
         let (_, n_before) = fixture.log();
         let answer = runtime.block_on(asked.by_grpc(&mut client));
@@ -281,7 +281,7 @@ fn each_decision_and_each_refusal_is_in_the_log_as_it_was_answered() {
     let fixture = Fixture::new();
     for (asked, expected) in table() {
         let (_, n_before) = fixture.log();
-        if let Some(answer) = asked.by_http(&fixture.site(), &fixture.operator) {
+        if let Some(answer) = asked.by_http(&fixture.behind, &fixture.operator) {
             fixture.check(&("by HTTP", &asked), &answer, expected, n_before);
         }
     }
@@ -292,25 +292,20 @@ fn what_a_viewer_may_not_decide_is_not_in_the_log_as_done() {
     let runtime = Runtime::new().expect("a runtime");
     let fixture = Fixture::new();
     let viewer = fixture.behind.token("viewer");
-    let channel = Channel::from_shared(fixture.coordinator().url()).expect("a URL");
-    let channel = runtime.block_on(channel.connect()).expect("connected");
-    let mut client = JobsClient::with_interceptor(channel, Bearer(viewer.clone()));
+    let mut client = fixture.connect(&runtime, &viewer);
     let (_, n_before) = fixture.log();
     // A viewer may export, which is no action then.
     let decisions = table().into_iter().filter(|(asked, _)| asked.http.is_some());
     for (asked, _) in decisions {
-        for answer in
-            [Some(runtime.block_on(asked.by_grpc(&mut client))), asked.by_http(&fixture.site(), &viewer)]
-        {
+        let by_grpc = runtime.block_on(asked.by_grpc(&mut client));
+        for answer in [Some(by_grpc), asked.by_http(&fixture.behind, &viewer)] {
             let refusal = answer.expect("it can be asked").expect_err("a viewer");
             assert!(refusal.contains("this takes an operator"), "{asked:?}: {refusal}");
         }
     }
     // A separate thread records refusals.
-    let refusals = wait_until("refusals in the log", || {
-        let all = fixture.get("/api/v1/audit")["audit_entries"].as_array().expect("a list").clone();
-        Some(all).filter(|all| all.len() > n_before)
-    });
+    let refusals =
+        wait_until("refusals in the log", || Some(fixture.entries()).filter(|all| all.len() > n_before));
     for entry in &refusals[..refusals.len() - n_before] {
         let outcome = entry["outcome"].as_str().expect("a text");
         assert!(outcome.starts_with("refused: this takes an operator"), "{entry}");

@@ -8,32 +8,20 @@ use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-fn temp() -> TempDir {
-    TempDir::new()
-}
-
 /// Returns a directory in which `n` is counted.
 fn counted(n: u8) -> TempDir {
-    let dir = temp();
-    _ = run(queens(["count", &n.to_string(), "--output", "json", "--data-dir", path(dir.path())])).answer();
+    let dir = TempDir::new();
+    _ = run(queens(["count", &n.to_string(), "--output", "json", "--data-dir", utf8(dir.path())])).answer();
     dir
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
-
-fn coordinator(args: &[&str]) -> Ended {
-    run(program("queens-coordinator").args(args))
 }
 
 /// Exports job 1 of a directory.
 fn export(dir: &Path, file: &Path) -> Ended {
-    coordinator(&["export", "1", path(file), "--data-dir", path(dir)])
+    queens_coordinator(&["export", "1", utf8(file), "--data-dir", utf8(dir)])
 }
 
 fn check(file: &Path, args: &[&str]) -> Ended {
-    run(queens([&["check", path(file), "--output", "json"], args].concat()))
+    run(queens([&["check", utf8(file), "--output", "json"], args].concat()))
 }
 
 /// Returns the certificate in the repository.
@@ -43,11 +31,11 @@ fn of_16() -> PathBuf {
 
 #[test]
 fn a_job_that_is_done_is_exported_and_checked() {
-    let (dir, out) = (counted(10), temp());
+    let (dir, out) = (counted(10), TempDir::new());
     let file = out.path().join("q10");
     let exported = export(dir.path(), &file);
     assert!(exported.stdout.contains("records of job 1 are in"), "{exported:?}");
-    let key = coordinator(&["key", "--data-dir", path(dir.path())]).stdout.trim().to_owned();
+    let key = queens_coordinator(&["key", "--data-dir", utf8(dir.path())]).stdout.trim().to_owned();
     let answer = check(&file, &["--key", &key, "--share", "100"]).answer();
     assert_eq!((&answer["solutions"], &answer["fundamental"]), (&Value::from("724"), &Value::from("92")));
     assert_eq!(answer["parts"][0]["signer"], key);
@@ -56,7 +44,7 @@ fn a_job_that_is_done_is_exported_and_checked() {
     // An export overwrites nothing, and no file contains the private key.
     let again = export(dir.path(), &file);
     assert!(again.complaint(1).contains("is there already"), "{again:?}");
-    let private = fs::read(dir.path().join("signing.key")).expect("a key");
+    let private = fs::read(dir.join("signing.key")).expect("a key");
     let bytes = fs::read(&file).expect("a certificate");
     assert!(!bytes.windows(64).any(|window| window == &private[..64]));
     assert_eq!(fs::read_dir(out.path()).expect("readable").count(), 1);
@@ -69,14 +57,14 @@ fn a_job_that_is_done_is_exported_and_checked() {
 
 #[test]
 fn what_can_t_be_exported_or_checked_is_told() {
-    let (dir, out) = (counted(8), temp());
+    let (dir, out) = (counted(8), TempDir::new());
     let file = out.path().join("q8");
-    let data = ["--data-dir", path(dir.path())];
-    let unknown = coordinator(&[&["export", "7", path(&file)][..], &data].concat());
+    let data = ["--data-dir", utf8(dir.path())];
+    let unknown = queens_coordinator(&[&["export", "7", utf8(&file)][..], &data].concat());
     assert!(unknown.complaint(1).contains("there is no job 7"), "{unknown:?}");
-    let nowhere = coordinator(&["export", "1", path(&file), "--data-dir", path(out.path())]);
+    let nowhere = queens_coordinator(&["export", "1", utf8(&file), "--data-dir", utf8(out.path())]);
     assert!(nowhere.complaint(1).contains("there is no 'queens.db' in it"), "{nowhere:?}");
-    let nowhere = coordinator(&["key", "--data-dir", path(out.path())]);
+    let nowhere = queens_coordinator(&["key", "--data-dir", utf8(out.path())]);
     assert!(nowhere.complaint(1).contains("there is no 'queens.db' in it"), "{nowhere:?}");
     assert!(!file.exists() && fs::read_dir(out.path()).expect("readable").next().is_none());
     assert!(check(&file, &[]).complaint(1).contains("failed to open"));
@@ -93,12 +81,12 @@ fn what_can_t_be_exported_or_checked_is_told() {
     let merged = run(queens(["merge", "a", "-o", "b"]));
     assert!(merged.complaint(2).contains("2"), "{merged:?}");
     // A job that is not done.
-    let coordinator = Coordinator::start(&out.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let job = coordinator.submit(8);
-    wait_for("a plan", || coordinator.status(&job)["state"] == "queued");
-    let early = coordinator.queens(["export", &job, path(&file)]);
+    coordinator.wait_for_state(&job, "queued");
+    let early = coordinator.queens(["export", &job, utf8(&file)]);
     assert!(early.complaint(1).contains("a certificate is made of a job that is done"), "{early:?}");
-    let unknown = coordinator.queens(["export", "9", path(&file)]);
+    let unknown = coordinator.queens(["export", "9", utf8(&file)]);
     assert!(unknown.complaint(1).contains("there is no job 9"), "{unknown:?}");
     assert!(!file.exists());
 }
@@ -110,11 +98,11 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     let _worker = cluster.worker("anna");
     let job = cluster.submit(11);
     _ = cluster.queens(["watch", &job]).good();
-    let far = scratch.path().join("far");
-    _ = cluster.queens(["export", &job, path(&far), "--output", "json"]).answer();
+    let far = scratch.join("far");
+    _ = cluster.queens(["export", &job, utf8(&far), "--output", "json"]).answer();
     wait_for("a job that is exported", || !cluster.status(&job)["exported_ms"].is_null());
     // From the directory while it is in use.
-    let near = scratch.path().join("near");
+    let near = scratch.join("near");
     _ = export(&data_dir, &near).good();
     let [far, near] = [far, near].map(|file| check(&file, &["--seconds", "0"]).answer());
     assert_eq!(far["solutions"], "2680");
@@ -122,11 +110,11 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     assert_eq!(far["parts"][0]["signer"], near["parts"][0]["signer"]);
     // It is of this job, and of no other with the same number.
     assert_eq!(far["parts"][0]["passes"][0]["identity"], cluster.status(&job)["identity"]);
-    let text = run(queens(["check", path(&scratch.path().join("far")), "--seconds", "0"])).stdout;
+    let text = run(queens(["check", utf8(&scratch.join("far")), "--seconds", "0"])).stdout;
     let identity = cluster.status(&job)["identity"].as_str().expect("an identity").to_owned();
     assert!(text.contains(&format!("pass 1 is job {job}, identity {identity}")), "{text}");
     assert!(cluster.queens(["status", &job]).stdout.contains(&format!("\nidentity      {identity}\n")));
-    compare_with_python(&scratch.path().join("far"));
+    compare_with_python(&scratch.join("far"));
 }
 
 /// Counts a part of n = 11, or all of it, at its own site; returns its certificate.
@@ -134,18 +122,16 @@ fn certified(site: &TempDir, args: &[&str]) -> PathBuf {
     let data_dir = site.path().join("data");
     let cluster = Coordinator::start(&data_dir);
     let _workers = [cluster.worker("anna"), cluster.worker("bert")];
-    let submitted =
-        cluster.queens([&["submit", "11", "--method", "search", "--output", "json"], args].concat());
-    let job = submitted.answer()["job"].as_str().expect("a job's id").to_owned();
+    let job = cluster.submit_with(&[&["11", "--method", "search"], args].concat());
     _ = cluster.queens(["watch", &job]).good();
     let file = site.path().join("certificate");
-    _ = cluster.queens(["export", &job, path(&file), "--output", "json"]).answer();
+    _ = cluster.queens(["export", &job, utf8(&file), "--output", "json"]).answer();
     file
 }
 
 #[test]
 fn a_board_that_was_counted_twice_has_one_certificate() {
-    let site = temp();
+    let site = TempDir::new();
     let answer = check(&certified(&site, &["--second-pass"]), &["--share", "100"]).answer();
     assert_eq!(
         (&answer["solutions"], &answer["parts"][0]["agreement"]),
@@ -159,7 +145,7 @@ fn a_board_that_was_counted_twice_has_one_certificate() {
 
 #[test]
 fn sites_merge_what_each_has_counted() {
-    let sites = [temp(), temp(), temp()];
+    let sites = [TempDir::new(), TempDir::new(), TempDir::new()];
     let all = certified(&sites[0], &[]);
     let n_parts = check(&all, &["--seconds", "0"]).answer()["crosses"].as_u64().expect("a number");
     let (first, second) = ("0..100".to_owned(), format!("100..{n_parts}"));
@@ -168,8 +154,8 @@ fn sites_merge_what_each_has_counted() {
     let part = check(&first, &["--share", "100"]).answer();
     assert_eq!((&part["is_whole"], &part["crosses_until"]), (&false.into(), &100.into()));
     let merge = |files: &[&Path], out: &Path| {
-        let files: Vec<&str> = files.iter().map(|file| path(file)).collect();
-        run(queens([&["merge", "-o", path(out), "--output", "json"], &files[..]].concat()))
+        let files: Vec<&str> = files.iter().map(|file| utf8(file)).collect();
+        run(queens([&["merge", "-o", utf8(out), "--output", "json"], &files[..]].concat()))
     };
     let out = sites[0].path().join("merged");
     let merged = merge(&[&second, &first], &out).answer();
@@ -182,7 +168,7 @@ fn sites_merge_what_each_has_counted() {
     let other = sites[0].path().join("other");
     let overlap = merge(&[&all, &first], &other);
     assert!(overlap.complaint(1).contains("overlap: crosses"), "{overlap:?}");
-    let far = temp();
+    let far = TempDir::new();
     let third = certified(&far, &["--parts", "101..103"]);
     let gap = merge(&[&first, &third], &other);
     assert!(gap.complaint(1).contains("a gap: crosses 100..101 are in no part"), "{gap:?}");
@@ -195,11 +181,7 @@ fn compare_with_python(file: &Path) {
         return skipped("python3 is not installed");
     }
     let program = Path::new(REPOSITORY).join("docs/read_certificate.py");
-    let read = |file: &Path| {
-        let mut command = Command::new("python3");
-        command.arg(&program).arg(file);
-        run(command)
-    };
+    let read = |file: &Path| run(Command::new("python3").arg(&program).arg(file));
     let said = read(file).good();
     let answer = check(file, &["--seconds", "0"]).answer();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -218,8 +200,8 @@ fn compare_with_python(file: &Path) {
     lines.push(format!("Q({}) = {solutions}, {fundamental} of them fundamental", answer["n"]));
     assert_eq!(said.stdout.lines().collect::<Vec<_>>(), lines);
     // It does not accept everything.
-    let scratch = temp();
-    let cut = scratch.path().join("cut");
+    let scratch = TempDir::new();
+    let cut = scratch.join("cut");
     let bytes = fs::read(file).expect("readable");
     fs::write(&cut, &bytes[..bytes.len() - 100]).expect("written");
     assert_ne!(read(&cut).status.code(), Some(0));
@@ -233,12 +215,12 @@ fn the_certificate_in_the_repository_holds() {
     let part = &answer["parts"][0];
     assert_eq!(part["agreement"], "whole");
     assert!(answer["sample"]["recounted"].as_u64().is_some_and(|n| n > 100), "{answer}");
-    let text = run(queens(["check", path(&of_16()), "--seconds", "0"])).stdout;
+    let text = run(queens(["check", utf8(&of_16()), "--seconds", "0"])).stdout;
     assert!(text.contains("by methods that share nothing but the board"), "{text}");
     // The first and the last line say that nothing was counted again.
     assert!(text.starts_with("nothing was counted again, so a false record would not be noticed"), "{text}");
     assert!(text.ends_with("\ncomplete and consistent; nothing was counted again\n"), "{text}");
-    let text = run(queens(["check", path(&of_16()), "--share", "1"])).stdout;
+    let text = run(queens(["check", utf8(&of_16()), "--share", "1"])).stdout;
     assert!(text.starts_with("part 1: ") && text.ends_with("\nall of it holds\n"), "{text}");
     // A share above zero draws at least one.
     for (share, n_recounted) in [("0.000001", 1), ("0", 0)] {

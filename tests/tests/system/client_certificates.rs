@@ -1,15 +1,8 @@
 //! Workers and operators authenticate with the key of a TLS client certificate.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use queens_tests::prelude::*;
-
-fn start() -> (TempDir, Guarded) {
-    let scratch = TempDir::new();
-    let guarded = Guarded::start(&scratch.path().join("data"));
-    (scratch, guarded)
-}
 
 /// Adds the TLS certificate of this name, and the key of that name.
 fn show(command: &mut Command, guarded: &Guarded, certificate: &str, key: &str) {
@@ -28,8 +21,7 @@ fn worker_as(guarded: &Guarded, certificate: &str, name: &str) -> Running {
     let mut command = program("queens-worker");
     command.args(["--name", name, "--threads", "1", "--kernel", "portable"]);
     show(&mut command, guarded, certificate, certificate);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Running::start_redirected(&mut command)
+    Running::start_silent(command)
 }
 
 /// Creates a TLS certificate and invites its owner; returns the output.
@@ -37,13 +29,12 @@ fn worker_as(guarded: &Guarded, certificate: &str, name: &str) -> Running {
 fn invite(guarded: &Guarded, name: &str, args: &[&str]) -> Ended {
     certs(guarded.keys(), &["--client", name]);
     let certificate = guarded.keys().join(format!("{name}.pem"));
-    let certificate = certificate.to_str().expect("a path");
-    guarded.manage([&["invite", "--certificate", certificate], args].concat())
+    guarded.manage([&["invite", "--certificate", utf8(&certificate)], args].concat())
 }
 
 #[test]
 fn a_key_lets_in_as_a_token_does_and_to_nothing_else() {
-    let (_scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     let line = invite(&guarded, "ann", &["--role", "operator", "--name", "ann"]).stdout;
     assert!(line.contains("--client-cert") && !line.contains("QUEENS_TOKEN"), "{line}");
     _ = invite(&guarded, "rack", &["--role", "worker"]);
@@ -62,13 +53,13 @@ fn a_key_lets_in_as_a_token_does_and_to_nothing_else() {
 
 #[test]
 fn whoever_is_not_invited_any_more_is_put_out() {
-    let (_scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     _ = invite(&guarded, "ann", &["--role", "operator"]);
     _ = invite(&guarded, "rack", &["--role", "worker"]);
     let mut running = worker_as(&guarded, "rack", "rack");
-    wait_until("the worker", || {
+    wait_for("the worker", || {
         let workers = queens_as(&guarded, "ann", &["workers", "--output", "json"]).answer();
-        workers.as_array().filter(|workers| workers.len() == 1).map(drop)
+        workers.as_array().map(Vec::len) == Some(1)
     });
     guarded.manage(["revoke", "2"]);
     wait_for("the worker's end", || !running.is_running());
@@ -76,13 +67,13 @@ fn whoever_is_not_invited_any_more_is_put_out() {
     assert!(queens_as(&guarded, "ann", &["jobs"]).status.success());
     // The same key can be invited again, with another role.
     let certificate = guarded.keys().join("rack.pem");
-    guarded.manage([Path::new("invite"), "--role=viewer".as_ref(), "--certificate".as_ref(), &certificate]);
+    guarded.manage(["invite", "--role", "viewer", "--certificate", utf8(&certificate)]);
     assert!(queens_as(&guarded, "rack", &["jobs"]).status.success());
 }
 
 #[test]
 fn another_key_lets_nobody_in_whoever_signed_it() {
-    let (_scratch, guarded) = start();
+    let guarded = Guarded::new(&[]);
     _ = invite(&guarded, "ann", &["--role", "operator"]);
     // A certificate of the same authority with the same name.
     certs(guarded.keys(), &["--client", "eve"]);
@@ -107,8 +98,8 @@ fn names_of_files_stay_in_their_directory() {
     let scratch = TempDir::new();
     for name in ["../evil", "a/b", "", ".hidden", "ca", "server", "ä", "a b"] {
         let mut command = program("queens-coordinator");
-        command.arg("certs").arg(scratch.path().join("keys")).args(["--client", name]);
+        command.arg("certs").arg(scratch.join("keys")).args(["--client", name]);
         assert!(run(command).complaint(2).contains("expected a name of letters"), "{name}");
     }
-    assert!(!scratch.path().join("keys").exists());
+    assert!(!scratch.join("keys").exists());
 }

@@ -16,10 +16,6 @@ fn fundamental(n: u8) -> String {
     published(n).expect("published").fundamental.to_string()
 }
 
-fn fraction(status: &Value) -> f64 {
-    status["fraction"].as_f64().expect("a number")
-}
-
 /// Checks the records in a data directory: they are disjoint, and add up to this total.
 #[track_caller]
 fn check_records(data_dir: &Path, expected: &[u8]) {
@@ -34,7 +30,7 @@ fn every_board_up_to_15_is_counted_through_a_cluster() {
     let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let _workers = [coordinator.worker("first"), coordinator.worker("second")];
     for n in 0..=15 {
-        let answer = coordinator.queens(["count", &n.to_string(), "--output", "json"]).answer();
+        let answer = coordinator.json(["count", &n.to_string()]);
         assert_eq!(answer["solutions"], solutions(n).as_str(), "{answer}");
         assert_eq!(answer["agrees"], true, "{answer}");
     }
@@ -104,25 +100,19 @@ fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
 /// A worker that leaves without a connection reports any lost work.
 #[test]
 fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
-    let scratch = TempDir::new();
-    let start = |url: &str, name: &str| {
-        let mut command = program("queens-worker");
-        command.args(["--coordinator", url, "--threads", "1", "--kernel", "portable"]);
-        Service::start(command, &scratch.path().join(name))
-    };
+    let Scenario { scratch, coordinator, .. } = Scenario::start();
     let end = |mut worker: Service| {
         worker.logged("no connection to the coordinator");
         worker.signal("TERM");
         worker.wait();
         worker.log()
     };
-    let log = end(start("http://127.0.0.1:9", "idle"));
+    let log = end(logging_worker("http://127.0.0.1:9", "idle", scratch.path()));
     assert!(log.contains("everything it reported is recorded") && !log.contains("is lost"), "{log}");
 
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
     let job = coordinator.submit(LONG);
-    let worker = start(&coordinator.url(), "busy");
-    wait_for("records", || coordinator.status(&job)["recorded"] != "0");
+    let worker = logging_worker(&coordinator.url(), "busy", scratch.path());
+    coordinator.wait_for_records(&job);
     coordinator.kill();
     let log = end(worker);
     assert!(log.contains("counts since the last acknowledged report are lost"), "{log}");
@@ -133,7 +123,7 @@ fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let _worker = coordinator.worker("only");
     let job = coordinator.submit(17);
-    wait_for("the job to run", || coordinator.status(&job)["state"] == "running");
+    coordinator.wait_for_state(&job, "running");
     assert_eq!(coordinator.queens(["cancel", &job]).status.code(), Some(0));
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
     let watched = coordinator.queens(["watch", &job]);
@@ -147,7 +137,7 @@ fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
     assert_ne!(coordinator.status(&running)["state"], "done");
     assert_eq!(coordinator.queens(["cancel", &running]).status.code(), Some(0));
     // The worker is free for the next job at once.
-    let answer = coordinator.queens(["count", "10", "--output", "json"]).answer();
+    let answer = coordinator.json(["count", "10"]);
     assert_eq!(answer["solutions"], "724");
     for args in [["status", "99"], ["cancel", "99"], ["watch", "99"]] {
         let outcome = coordinator.queens(args);

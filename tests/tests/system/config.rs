@@ -106,7 +106,7 @@ fn the_examples_have_every_option() {
 
 fn check(name: &str, config: &str, vars: &[(&str, &str)], args: &[&str]) -> Ended {
     let scratch = TempDir::new();
-    let file = scratch.path().join("config.toml");
+    let file = scratch.join("config.toml");
     fs::write(&file, config).expect("written");
     let mut command = service(name, args);
     command.arg("--config").arg(&file).arg("--check-config").envs(vars.iter().copied());
@@ -164,7 +164,7 @@ fn what_is_wrong_is_said_and_where() {
 #[test]
 fn a_file_that_others_may_change_is_refused() {
     let scratch = TempDir::new();
-    let file = scratch.path().join("config.toml");
+    let file = scratch.join("config.toml");
     fs::write(&file, "token-file = 'token'\n").expect("written");
     let set = |path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
     let check = |dir_mode, mode| {
@@ -248,8 +248,7 @@ fn documents_have_every_option_and_command() {
     for name in ["queens", "queens-coordinator", "queens-worker"] {
         assert!(run(clean(Command::new(binary(name))).arg("--documents").arg(dir.path())).status.success());
     }
-    let read =
-        |name: &str| fs::read_to_string(dir.path().join(name)).unwrap_or_else(|_| panic!("{name} is there"));
+    let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_else(|_| panic!("{name} is there"));
     for name in SERVICES {
         let (page, bash) = (read(&format!("queens-{name}.1")), read(&format!("queens-{name}.bash")));
         for Told { name: option, .. } in options(name) {

@@ -17,7 +17,6 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 use queens_tests::files;
 use queens_tests::prelude::*;
-use std::process::Command;
 use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -35,12 +34,6 @@ const CLOSED: Duration = Duration::from_secs(600);
 
 /// The heartbeat interval of a worker without leases.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
-
-/// Starts a coordinator with pages.
-fn start() -> (TempDir, Coordinator) {
-    let Scenario { scratch, coordinator, .. } = Scenario::with_http();
-    (scratch, coordinator)
-}
 
 /// Opens this many connections that begin with these bytes. A connection that is closed at once counts as well.
 fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
@@ -73,7 +66,7 @@ fn wait_for_end(what: &str, connections: &[TcpStream]) {
 
 #[test]
 fn silent_connections_are_closed_while_a_worker_counts() {
-    let (_scratch, coordinator) = start();
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let _worker = coordinator.worker("honest");
     coordinator.wait_for_workers(1);
     let job = coordinator.submit(22);
@@ -81,10 +74,9 @@ fn silent_connections_are_closed_while_a_worker_counts() {
     let _files = files::take(2 * n_each);
     let mut silent = open(coordinator.address(), n_each, b"");
     silent.extend(open(&coordinator.http(), n_each, b""));
-    let recorded = || coordinator.status(&job)["recorded"].as_str().expect("a number").parse::<u64>();
-    let before = recorded().expect("a number");
+    let before = coordinator.n_recorded(&job);
     wait_for_end("silent connections to be closed", &silent);
-    wait_for("the worker to count", || recorded().expect("a number") > before);
+    wait_for("the worker to count", || coordinator.n_recorded(&job) > before);
     assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200);
     let log = coordinator.log();
     assert!(log.contains("nothing was asked for in time"), "{log}");
@@ -93,7 +85,7 @@ fn silent_connections_are_closed_while_a_worker_counts() {
 
 #[test]
 fn half_requests_do_not_last() {
-    let (_scratch, coordinator) = start();
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let (workers, pages) = (coordinator.address().to_owned(), coordinator.http());
     let post = "POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
                 Content-Length: 1000\r\n\r\n";
@@ -203,14 +195,10 @@ fn is_healthy(stream: &mut TcpStream) -> Option<()> {
 
 #[test]
 fn idle_pages_do_not_take_the_last_files() {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let mut coordinator = coordinator_command("127.0.0.1:0", &data_dir);
-    coordinator.args(["--http", "127.0.0.1:0"]);
-    let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"]);
-    command.arg(coordinator.get_program()).args(coordinator.get_args());
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::by(|mut command| {
+        command.args(["--http", "127.0.0.1:0"]);
+        files::limited(&command, 64)
+    });
     let _idle = open(&coordinator.http(), 80, b"");
     let _idle_too = open(coordinator.address(), 80, b"");
     let _worker = coordinator.worker("honest");
@@ -227,7 +215,7 @@ fn idle_pages_do_not_take_the_last_files() {
 
 #[test]
 fn streams_that_nobody_reads_do_not_lock_followers_out() {
-    let (_scratch, coordinator) = start();
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let request = b"GET /api/v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     // With 1,024 files, 248 connections are for pages, half of them for one address.
     let _files = files::take(120);
@@ -274,7 +262,7 @@ async fn session(channel: Channel, hello: Hello) -> (ToSession, Streaming<pb::Co
 
 #[test]
 fn why_a_message_is_too_large_is_told_and_logged() {
-    let (_scratch, coordinator) = start();
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let runtime = Runtime::new().expect("a runtime");
     runtime.block_on(async {
         for (worker, kibibytes) in [(1, 256), (2, 64 << 10)] {
@@ -318,7 +306,7 @@ fn why_a_message_is_too_large_is_told_and_logged() {
 
 #[test]
 fn held_leases_come_in_pieces_and_count_when_all_are_there() {
-    let (_scratch, coordinator) = start();
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     Runtime::new().expect("a runtime").block_on(async {
         let span = |n: u64| Span::new(0, 2 * n, 2 * n + 1).expect("a span");
         let job = JobIdentity::from_bytes(&[7; 16]).expect("an identity");
@@ -354,7 +342,7 @@ fn thousands_of_workers_with_long_names_are_listed() {
     // In full, they need a second page.
     let is_full = is_full("QUEENS_FAULTS");
     let n_workers = if is_full { 2800 } else { 300 };
-    let (_scratch, coordinator) = start();
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let runtime = Runtime::new().expect("a runtime");
     // The longest names: a hundred characters of four bytes.
     let (filler, mut sessions, mut on_channel) = ("\u{20000}".repeat(95), Vec::new(), None);
@@ -371,9 +359,8 @@ fn thousands_of_workers_with_long_names_are_listed() {
         let workers = http::get(&coordinator.http(), "/api/v1/workers?limit=1").json();
         workers["total"] == n_workers
     });
-    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
-    let mut names: Vec<&str> =
-        workers.as_array().expect("an array").iter().filter_map(|worker| worker["name"].as_str()).collect();
+    let workers = coordinator.workers();
+    let mut names: Vec<&str> = workers.iter().filter_map(|worker| worker["name"].as_str()).collect();
     names.dedup();
     assert_eq!(names.len() as u64, n_workers);
     runtime.block_on(async {

@@ -18,10 +18,9 @@ fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
         let _workers = [coordinator.worker("anna"), coordinator.worker("bert")];
         assert_eq!(coordinator.queens(["watch", &job]).status.code(), Some(0));
     }
-    let told = || coordinator.queens(["contributions", &job, "--output", "json"]).answer();
     let status = coordinator.status(&job);
     let told = wait_until("what was kept before to be old", || {
-        let told = told();
+        let told = coordinator.json(["contributions", &job]);
         let all: u128 = told.as_array().expect("an array").iter().map(work).sum();
         (all == work(&status)).then_some(told)
     });
@@ -48,8 +47,7 @@ fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
     assert_eq!(unknown.complaint(1), "error: there is no job 99");
 
     let coordinator = coordinator.kill_and_restart();
-    let again = coordinator.queens(["contributions", &job, "--output", "json"]).answer();
-    assert_eq!(again, json!(told));
+    assert_eq!(coordinator.json(["contributions", &job]), json!(told));
 }
 
 #[test]
@@ -61,7 +59,7 @@ fn a_count_through_a_cluster_names_those_that_counted_and_no_others() {
     let _idle = Running::start_redirected(command.stderr(Stdio::null()));
     let _counter = coordinator.worker("counter");
     coordinator.wait_for_workers(2);
-    let answer = coordinator.queens(["count", "13", "--output", "json"]).answer();
+    let answer = coordinator.json(["count", "13"]);
     // The number of counting threads is not measured.
     assert_eq!((&answer["kernel"], &answer["threads"]), (&json!("portable"), &Value::Null), "{answer}");
     let counted_by = answer["counted_by"].as_array().expect("an array");

@@ -245,7 +245,7 @@ fn without_a_terminal_progress_is_a_line_at_times() {
     let portable = ["count", "20", "--kernel", "portable", "--method", "search", "--threads", "1"];
     let mut command = queens(portable);
     let scratch = TempDir::new();
-    let said = scratch.path().join("stderr");
+    let said = scratch.join("stderr");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(File::create(&said).expect("created"));
     let mut running = Running::start_redirected(&mut command);
@@ -283,7 +283,7 @@ fn on_a_terminal_it_is_asked() {
         return skipped("the question on a terminal, as there is no program 'script' to make one");
     }
     let scratch = TempDir::new();
-    let answers = scratch.path().join("answers");
+    let answers = scratch.join("answers");
     fs::write(&answers, "n\n").expect("written");
     let mut script = clean(Command::new("script"));
     let command = format!("{} count 28", binary("queens").display());

@@ -19,8 +19,7 @@ const LOSE_SOME: [&str; 3] = [
 fn count(coordinator: &Coordinator, n: u8, solutions: &str) {
     let job = coordinator.submit(n);
     let _worker = coordinator.worker("only");
-    _ = coordinator.done(&job);
-    assert_eq!(coordinator.status(&job)["solutions"], solutions);
+    assert_eq!(coordinator.done(&job)["solutions"], solutions);
 }
 
 #[track_caller]
@@ -53,7 +52,7 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
     count(&first, 10, SOLUTIONS_10);
     first.stop();
     LOSE_SOME.into_iter().for_each(|sql| tamper(&data_dir, sql));
-    let refused = queens_coordinator(&["check", text(&data_dir)]);
+    let refused = queens_coordinator(&["check", utf8(&data_dir)]);
     assert!(refused.complaint(1).contains("job 1"), "{}", refused.stderr);
     let second = Coordinator::start_with_http(&data_dir);
     check_told(&second);
@@ -64,10 +63,10 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
     count(&second, 11, SOLUTIONS_11);
     second.stop();
     // A backup contains it unchanged.
-    let backup = scratch.path().join("backup.db");
-    _ = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]).good();
-    let saved = scratch.path().join("saved");
-    _ = queens_coordinator(&["recover", text(&data_dir), text(&saved)]).good();
+    let backup = scratch.join("backup.db");
+    _ = queens_coordinator(&["backup", "--data-dir", utf8(&data_dir), utf8(&backup)]).good();
+    let saved = scratch.join("saved");
+    _ = queens_coordinator(&["recover", utf8(&data_dir), utf8(&saved)]).good();
     finish(&saved);
 }
 
@@ -76,30 +75,23 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
 fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("damaged");
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let start = || {
-        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-        command.args(["--store", &address]);
-        Coordinator::start_command(command, &data_dir)
-    };
-    let first = start();
+    let Scenario { scratch, data_dir, coordinator: first } = Scenario::with(["--store", &address]);
     count(&first, 10, SOLUTIONS_10);
     first.stop();
     for sql in LOSE_SOME {
         postgres.sql("damaged", &sql.replace("FROM ", "FROM queens.")).expect("it is done");
     }
-    let second = start();
+    let second = Coordinator::start_command(with_store("127.0.0.1:0", &data_dir, &address), &data_dir);
     check_told(&second);
     count(&second, 11, SOLUTIONS_11);
     second.stop();
     let there = postgres.database("moved");
     let moved = queens_coordinator(&["move", "--from", &address, "--to", &there]);
     assert!(moved.complaint(1).contains("job 1"), "{}", moved.stderr);
-    let saved = scratch.path().join("saved");
-    _ = queens_coordinator(&["recover", &address, text(&saved)]).good();
+    let saved = scratch.join("saved");
+    _ = queens_coordinator(&["recover", &address, utf8(&saved)]).good();
     finish(&saved);
-    _ = queens_coordinator(&["move", "--from", text(&saved), "--to", &there]).good();
+    _ = queens_coordinator(&["move", "--from", utf8(&saved), "--to", &there]).good();
     assert!(proved(&there).contains(&format!("{SOLUTIONS_11} solutions")));
 }
 
@@ -107,17 +99,12 @@ fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
 fn finish(saved: &Path) {
     let last = Coordinator::start(saved);
     let _worker = last.worker("only");
-    _ = last.done("1");
-    assert_eq!(last.status("1")["solutions"], SOLUTIONS_10);
+    assert_eq!(last.done("1")["solutions"], SOLUTIONS_10);
     assert_eq!(last.status("2")["solutions"], SOLUTIONS_11);
     last.stop();
-    let proved = queens_coordinator(&["check", text(saved)]).stdout;
+    let proved = queens_coordinator(&["check", utf8(saved)]).stdout;
     assert!(
         proved.contains(&format!("{SOLUTIONS_10} solutions")) && proved.contains(SOLUTIONS_11),
         "{proved}"
     );
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
 }

@@ -22,13 +22,9 @@ fn count(n: u8, dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn temp() -> TempDir {
-    TempDir::new()
-}
-
 /// Returns a directory in which `n` is counted.
 fn counted(n: u8) -> TempDir {
-    let dir = temp();
+    let dir = TempDir::new();
     _ = run(count(n, dir.path(), &[])).answer();
     dir
 }
@@ -62,7 +58,7 @@ fn a_directory_of_another_board_is_refused() {
 
 #[test]
 fn a_read_only_file_system_is_refused() {
-    let empty = temp();
+    let empty = TempDir::new();
     let Some(disk) = SmallDisk::over(empty.path(), 8 << 10) else {
         return skipped_without_root("a read-only file system, as it takes root to mount one");
     };
@@ -77,7 +73,7 @@ fn a_read_only_file_system_is_refused() {
 
 #[test]
 fn a_directory_in_use_is_refused() {
-    let dir = temp();
+    let dir = TempDir::new();
     let mut first = running(dir.path());
     check_refusal(20, dir.path(), &["in use by another process"]);
     assert!(matches!(audit(dir.path()), Err(StoreError::InUse(_))));
@@ -96,27 +92,20 @@ fn running(dir: &Path) -> Running {
     running_of(20, dir)
 }
 
-/// Returns a command that runs `queens-coordinator` on a directory, on a free port.
-fn coordinator(dir: &Path) -> Command {
-    let mut command = program("queens-coordinator");
-    command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
-    command
-}
-
 /// Returns a directory with an unfinished count and a damaged page that is read only after something is recorded.
 fn damaged_later(n: u8) -> TempDir {
-    let dir = temp();
+    let dir = TempDir::new();
     running_of(n, dir.path()).kill();
     // Checkpoints the write-ahead log into the database.
     tamper(dir.path(), "PRAGMA wal_checkpoint(TRUNCATE)");
-    let database = Connection::open(dir.path().join(DATABASE)).expect("there is a database");
+    let database = Connection::open(dir.join(DATABASE)).expect("there is a database");
     let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_source_1'";
     let page: usize = database
         .query_row(sql, [], |row| row.get(0))
         .map(|page: i32| usize::try_from(page).expect("a page"))
         .expect("a page");
     drop(database);
-    let file = dir.path().join(DATABASE);
+    let file = dir.join(DATABASE);
     let mut bytes = fs::read(&file).expect("readable");
     bytes[(page - 1) * 4096..][..4096].fill(0xff);
     fs::write(&file, bytes).expect("written");
@@ -139,8 +128,8 @@ fn damage_ends_a_count_and_can_be_recovered_from() {
         dir.path(),
         &["is damaged: record of job 1", "restore a backup", "queens-coordinator recover"],
     );
-    let new = temp();
-    let recover = |new: &Path| run(program("queens-coordinator").arg("recover").arg(dir.path()).arg(new));
+    let new = TempDir::new();
+    let recover = |new: &Path| queens_coordinator(&["recover", utf8(dir.path()), utf8(new)]);
     let before = contents(dir.path());
     let recovered = recover(new.path()).good();
     assert!(recovered.stdout.contains(&format!("n = 18  active  {n_records} records kept")), "{recovered:?}");
@@ -152,15 +141,12 @@ fn damage_ends_a_count_and_can_be_recovered_from() {
 
 #[test]
 fn damage_ends_a_coordinator() {
-    let (parent, dir) = (temp(), damaged_later(18));
-    let mut service = Service::start(coordinator(dir.path()), &parent.path().join("log"));
-    let address = service.logged("listening address=");
-    let mut worker = program("queens-worker");
-    worker.args(["--coordinator", &format!("http://{address}")]);
-    let _worker = Running::start(&mut worker);
-    let status = service.wait();
-    assert_eq!(status.code(), Some(1));
-    let log = service.log();
+    let (parent, dir) = (TempDir::new(), damaged_later(18));
+    let command = coordinator_command("127.0.0.1:0", dir.path());
+    let mut coordinator = Service::start(command, &parent.join("log"));
+    let _worker = fast_worker(&format!("http://{}", coordinator.logged("listening address=")));
+    assert_eq!(coordinator.wait().code(), Some(1));
+    let log = coordinator.log();
     let last = log.lines().last().unwrap_or_default();
     assert!(last.starts_with("error: ") && last.contains("queens-coordinator recover"), "{log}");
 }
@@ -168,12 +154,12 @@ fn damage_ends_a_coordinator() {
 /// On a full disk, a signal still ends a count, without the unwritten records.
 #[test]
 fn a_count_on_a_full_disk_can_be_interrupted() {
-    let dir = temp();
+    let dir = TempDir::new();
     let Some(disk) = SmallDisk::over(dir.path(), 8 << 10) else {
         return skipped_without_root("a full disk, as it takes root to mount a small one");
     };
-    let parent = temp();
-    let log = parent.path().join("log");
+    let parent = TempDir::new();
+    let log = parent.join("log");
     let mut full = Service::start(count(20, dir.path(), &["--threads", "1", "--kernel", "portable"]), &log);
     // By then the worker's speed is measured, and it holds a lease of many seconds: a lease takes up to eight times as
     // long as was measured before, and some of the time went into the choice of the method and into the plan.
@@ -207,7 +193,7 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
 
 #[test]
 fn a_done_directory_answers_at_once_and_counts_nothing() {
-    let dir = temp();
+    let dir = TempDir::new();
     let first = run(count(16, dir.path(), &["--threads", "1", "--kernel", "portable"]));
     _ = first.answer();
     let counted = records(dir.path()).expect("readable");
@@ -238,13 +224,9 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
 
 #[test]
 fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
-    let dir = temp();
+    let dir = TempDir::new();
     _ = run(count(12, dir.path(), &["--threads", "1", "--kernel", "portable"])).answer();
-    let mut command = queens(["count", "12", "--threads", "7", "--data-dir"]);
-    let outcome = run({
-        command.arg(dir.path());
-        command
-    });
+    let outcome = run(queens(["count", "12", "--threads", "7", "--data-dir"]).arg(dir.path()));
     assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     let lines: Vec<&str> = outcome.stdout.lines().skip(2).collect();
     let [counted, begun] = lines[..] else { panic!("{outcome:?}") };

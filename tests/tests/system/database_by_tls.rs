@@ -19,22 +19,22 @@ impl Site {
     fn start() -> Option<Self> {
         let scratch = TempDir::new();
         for name in ["keys", "others"] {
-            certs(&scratch.path().join(name), &["--host", "localhost"]);
+            certs(&scratch.join(name), &["--host", "localhost"]);
         }
         let rules = "hostssl all guarded all scram-sha-256\nhost all guarded all reject";
-        let server = Postgres::start_guarded("", rules, Some(&scratch.path().join("keys")))?;
+        let server = Postgres::start_guarded("", rules, Some(&scratch.join("keys")))?;
         _ = server.database("jobs");
         let user = format!("CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'");
         server.sql("jobs", &user).expect("makes a user");
         server.sql("jobs", "GRANT CREATE ON DATABASE jobs TO guarded").expect("grants");
         for (file, password) in [("password", PASSWORD), ("wrong", "something-else")] {
-            fs::write(scratch.path().join(file), format!("{password}\n")).expect("a file");
+            fs::write(scratch.join(file), format!("{password}\n")).expect("a file");
         }
         Some(Self { server, scratch })
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
+        self.scratch.join(name)
     }
 
     fn address(&self, host: &str) -> String {
@@ -46,9 +46,8 @@ impl Site {
 /// Checks that a coordinator ends at once with this message.
 #[track_caller]
 fn refused(address: &str, authority: &Path, password: Option<&Path>, expected: &str) {
-    let mut command = clean(std::process::Command::new(binary("queens-coordinator")));
     let scratch = TempDir::new();
-    command.args(["--listen", "127.0.0.1:0", "--store", address, "--data-dir"]).arg(scratch.path());
+    let mut command = with_store("127.0.0.1:0", scratch.path(), address);
     command.env("QUEENS_LOG", "error").arg("--store-ca").arg(authority);
     if let Some(password) = password {
         command.arg("--store-password-file").arg(password);
@@ -89,11 +88,11 @@ fn a_connection_that_is_cut_is_made_again() {
     let Some(site) = Site::start() else { return };
     let proxy = Proxy::start(&site.server.address());
     let address = proxy.url().replace("http://127.0.0.1", "postgres://guarded@localhost") + "/jobs";
-    let data_dir = site.path("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--store", &address, "--store-ca"]).arg(site.path("keys/ca.pem"));
-    command.arg("--store-password-file").arg(site.path("password"));
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::by(|mut command| {
+        command.args(["--store", &address, "--store-ca"]).arg(site.path("keys/ca.pem"));
+        command.arg("--store-password-file").arg(site.path("password"));
+        command
+    });
     let _worker = coordinator.worker("anna");
     let job = coordinator.submit(16);
     let goes_on = || {
@@ -104,14 +103,14 @@ fn a_connection_that_is_cut_is_made_again() {
         let before = recorded();
         wait_for("more to be recorded", || recorded() > before);
     };
-    wait_for("records", || coordinator.status(&job)["recorded"] != "0");
+    coordinator.wait_for_records(&job);
     proxy.cut();
     goes_on();
     let no_login =
         |no: &str| site.server.sql("jobs", &format!("ALTER ROLE guarded {no}LOGIN")).expect("alters");
     no_login("NO");
     proxy.cut();
-    wait_for("word of it", || coordinator.log().contains("role \"guarded\" is not permitted to log in"));
+    coordinator.wait_for_log("role \"guarded\" is not permitted to log in");
     no_login("");
     goes_on();
     let waited = coordinator.queens(["watch", &job]);

@@ -48,7 +48,7 @@ fn bytes_a_record(plan: &Plan) -> f64 {
         JobEntry { phase: Phase::Active, ..JobEntry::new(job, plan.n(), Method::Search, 1_800_000_000_000) };
     let choices = plan.parts().iter().map(|part| *part.choice()).collect();
     store.commit(&[Write::Job(row), Write::Plan { job, choices }]).expect("written");
-    let size = |dir: &TempDir| fs::metadata(dir.path().join(DATABASE)).expect("a file").len();
+    let size = |dir: &TempDir| fs::metadata(dir.join(DATABASE)).expect("a file").len();
     let empty = size(&dir);
 
     let sources: Vec<Arc<Source>> = (0..1000)

@@ -1,7 +1,5 @@
 //! `queens doctor`: its output where all is well, and its advice where something is not.
 
-use std::fs;
-
 use queens_tests::prelude::*;
 
 /// Returns the line about a subject.
@@ -15,8 +13,7 @@ fn line<'a>(ended: &'a Ended, of: &str) -> &'a str {
 
 #[test]
 fn where_all_is_well_it_says_so_of_each_thing() {
-    let scratch = TempDir::new();
-    let guarded = Guarded::start(&scratch.path().join("data"));
+    let guarded = Guarded::new(&[]);
     let viewer = guarded.invite(["--role", "viewer"]);
     let ended = guarded.queens(Some(&viewer), ["doctor"]).good();
     assert!(!ended.stdout.contains("BAD"), "{ended:?}");
@@ -37,8 +34,8 @@ fn where_all_is_well_it_says_so_of_each_thing() {
     let ended = guarded.queens(Some(&worker), ["doctor"]).good();
     assert!(line(&ended, "coordinator").ends_with("answers; you were invited as a worker"), "{ended:?}");
 
-    let plain = Coordinator::start(&scratch.path().join("plain"));
-    let findings = plain.queens(["doctor", "--output", "json"]).answer();
+    let Scenario { scratch: _scratch, coordinator: plain, .. } = Scenario::start();
+    let findings = plain.json(["doctor"]);
     let findings = findings.as_array().expect("a list");
     let role = findings.iter().find(|finding| finding["of"] == "role").expect("a role");
     assert_eq!((&role["state"], role.get("do")), (&"ok".into(), None), "{role}");
@@ -47,8 +44,7 @@ fn where_all_is_well_it_says_so_of_each_thing() {
 
 #[test]
 fn where_something_is_wrong_it_says_what_to_do() {
-    let scratch = TempDir::new();
-    let guarded = Guarded::start(&scratch.path().join("data"));
+    let guarded = Guarded::new(&[]);
     let doctor = |url: &str, more: &[&str], token: Option<&str>| {
         let mut command = queens(["doctor", "--coordinator", url]);
         command.args(more).env("QUEENS_TOKEN", token.unwrap_or_default());
@@ -63,17 +59,13 @@ fn where_something_is_wrong_it_says_what_to_do() {
         doctor(&format!("http://{nobody}"), &[], None).contains("is it running there, and does a firewall")
     );
 
-    let ca = guarded.authority().to_str().expect("a path").to_owned();
-    let trusting = ["--ca", ca.as_str()];
-    let uninvited = doctor(&guarded.url(), &trusting, None);
+    let uninvited = doctor(&guarded.url(), &["--ca", utf8(guarded.authority())], None);
     assert!(uninvited.contains("ask who runs it for an invitation, and give its token"), "{uninvited}");
     let plain = doctor(&guarded.url().replace("https", "http"), &[], None);
     assert!(plain.contains("check port and scheme: http where it does not encrypt"), "{plain}");
 
     // Another authority did not sign this coordinator's certificate.
-    let other = Guarded::start(&scratch.path().join("other"));
-    let theirs = scratch.path().join("theirs.pem");
-    fs::copy(other.authority(), &theirs).expect("copied");
-    let untrusted = doctor(&guarded.url(), &["--ca", theirs.to_str().expect("a path")], None);
+    let other = Guarded::new(&[]);
+    let untrusted = doctor(&guarded.url(), &["--ca", utf8(other.authority())], None);
     assert!(untrusted.contains("check --ca or --pin against the line"), "{untrusted}");
 }

@@ -19,7 +19,7 @@ struct Site {
 impl Site {
     fn start() -> Self {
         let dir = TempDir::new();
-        let coordinator = Coordinator::start_with_http(&dir.path().join("jobs"));
+        let coordinator = Coordinator::start_with_http(&dir.join("jobs"));
         let workers = ["anna", "bert"].map(|name| worker_with(&coordinator.url(), name, Kernel::best()));
         coordinator.wait_for_workers(2);
         Self { dir, coordinator, _workers: workers }
@@ -117,7 +117,7 @@ fn matplotlib_draws_what_was_counted() {
         (Some(0), "3 boards are in growth.svg\n"),
         "{drawn:?}"
     );
-    let svg = fs::read_to_string(site.dir.path().join("growth.svg")).expect("drawn");
+    let svg = fs::read_to_string(site.dir.join("growth.svg")).expect("drawn");
     roxmltree::Document::parse_with_options(
         &svg,
         roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() },

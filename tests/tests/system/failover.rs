@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_solver::Kernel;
 use queens_tests::chance::Chance;
-use queens_tests::cluster::worker;
 use queens_tests::postgres::proved;
 use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
+use queens_tests::workers::worker;
 
 /// The seconds of the longest failover, which takes 7 s on an idle machine.
 const LIMIT: u64 = 30;
@@ -66,10 +65,9 @@ impl Node {
         database: &str,
         clock: Option<&str>,
     ) -> Service {
-        let mut command = coordinator_command(&listen.address(), data_dir);
         let address = to_database.url().replace("http://", "postgres://queens@");
-        command.args(["--store", &format!("{address}/{database}"), "--http", &pages.address()]);
-        command.args(["--url", &to_workers.url()]);
+        let mut command = with_store(&listen.address(), data_dir, &format!("{address}/{database}"));
+        command.args(["--http", &pages.address(), "--url", &to_workers.url()]);
         if let Some(clock) = clock {
             command
                 .env("LD_PRELOAD", FAKETIME)
@@ -144,7 +142,7 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     let Some(postgres) = Postgres::start("") else { return };
     _ = postgres.database("shared");
     let dir = TempDir::new();
-    let start = |name: &str| Node::start(&dir.path().join(name), &postgres, "shared", None);
+    let start = |name: &str| Node::start(&dir.join(name), &postgres, "shared", None);
     let mut one = start("one");
     assert_eq!(one.service.logged("listening address="), one.listen.address());
     let mut other = start("other");
@@ -225,10 +223,6 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     assert!(proof.contains(": 95815104 solutions"), "{proof}");
 }
 
-fn logging_worker(urls: &str, name: &str, dir: &Path) -> Service {
-    Service::start(worker_command(urls, name, Kernel::Portable), &dir.join(name).with_extension("log"))
-}
-
 /// Strikes a target with a fault.
 fn strike(
     chance: &mut Chance,
@@ -297,8 +291,7 @@ fn any_faults_end_with_the_right_count() {
     let mut chance = Chance::seeded();
     _ = postgres.database("shared");
     let dir = TempDir::new();
-    let mut work =
-        ["one", "other"].map(|name| Node::start(&dir.path().join(name), &postgres, "shared", None));
+    let mut work = ["one", "other"].map(|name| Node::start(&dir.join(name), &postgres, "shared", None));
     let urls = work.each_ref().map(|node| node.to_workers.url()).join(",");
     let mut workers = ["anna", "bert"].map(|name| logging_worker(&urls, name, dir.path()));
     let submitted = wait_until("a coordinator to lead", || {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::{Block, Store, StoreError, Write};
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
-use queens_tests::cluster::worker;
 use queens_tests::postgres::proved;
 use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
+use queens_tests::workers::worker;
 
 /// The seconds until a coordinator continues after the promotion of a standby, at most.
 const SLOWEST: u64 = 10;
@@ -48,13 +48,8 @@ impl Pair {
     }
 
     /// Returns the number of subproblems that the coordinator reports as recorded.
-    fn progress(&self) -> u64 {
-        let recorded = &self.coordinator.status(&self.job)["recorded"];
-        recorded.as_str().expect("a number").parse().expect("a number")
-    }
-
-    fn wait_for_log(&self, text: &str) {
-        wait_for(text, || self.coordinator.log().contains(text));
+    fn progress(&self) -> u128 {
+        self.coordinator.n_recorded(&self.job)
     }
 
     /// Promotes the standby, waits until the coordinator continues, and prints how long that took.
@@ -90,7 +85,7 @@ fn a_count_goes_on_with_a_standby_that_was_promoted() {
     let Some(mut pair) = Pair::counting(15) else { return };
     let (progress, acknowledged) = (pair.progress(), records(&pair.primary));
     pair.primary.kill();
-    pair.wait_for_log(FAILED);
+    pair.coordinator.wait_for_log(FAILED);
     pair.promote("With the first server killed");
     let promoted = records(&pair.standby);
     assert!(!acknowledged.is_empty() && promoted.is_superset(&acknowledged), "{acknowledged:?} {promoted:?}");
@@ -104,7 +99,7 @@ fn a_server_that_hangs_keeps_nobody_from_the_other() {
     let Some(pair) = Pair::counting(15) else { return };
     let progress = pair.progress();
     pair.primary.signal("STOP");
-    pair.wait_for_log(FAILED);
+    pair.coordinator.wait_for_log(FAILED);
     pair.promote("With the first server stopped");
     assert!(pair.progress() >= progress);
     // Read connections find the second server as well.
@@ -116,15 +111,15 @@ fn a_server_that_hangs_keeps_nobody_from_the_other() {
 fn nothing_is_acknowledged_while_the_standby_is_gone() {
     let Some(mut pair) = Pair::counting(15) else { return };
     pair.standby.kill();
-    pair.wait_for_log(FAILED);
+    pair.coordinator.wait_for_log(FAILED);
     let (progress, acknowledged) = (pair.progress(), records(&pair.primary));
-    pair.wait_for_log("the database waits for a standby (synchronous_standby_names)");
+    pair.coordinator.wait_for_log("the database waits for a standby (synchronous_standby_names)");
     assert_eq!((pair.progress(), records(&pair.primary)), (progress, acknowledged));
     let sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'queens-coordinator'";
     let n_sessions = pair.primary.sql("pair", sessions).expect("answers");
     assert!(n_sessions.parse::<u32>().expect("a number") <= 5, "{n_sessions} connections");
     pair.standby.run();
-    pair.wait_for_log(HEALED);
+    pair.coordinator.wait_for_log(HEALED);
     assert!(pair.progress() >= progress);
     // An operator decides that one server is enough.
     pair.standby.kill();

@@ -7,16 +7,16 @@
 use std::fs::{self, File};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_store::sqlite::audit;
-use queens_tests::cluster::worker;
 use queens_tests::data_dir::{Record, counting_time, share};
 use queens_tests::disk::SmallDisk;
+use queens_tests::files::limited;
 use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
+use queens_tests::workers::worker;
 
 /// Longer than any timeout between workers and coordinators: both sides notice a cut of this length.
 const LONG: Duration = Duration::from_secs(25);
@@ -44,12 +44,11 @@ struct Scene {
 
 impl Scene {
     fn new(n: u8) -> Self {
-        let scratch = TempDir::new();
-        Self::on(scratch, n)
+        Self::on(TempDir::new(), n)
     }
 
     fn on(scratch: TempDir, n: u8) -> Self {
-        let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+        let coordinator = Coordinator::start_with_http(&scratch.join("data"));
         let job = coordinator.submit(n);
         Self { coordinator: Some(coordinator), scratch, n, job, told: 0.0, n_faults: 0 }
     }
@@ -59,7 +58,7 @@ impl Scene {
     }
 
     fn data_dir(&self) -> PathBuf {
-        self.scratch.path().join("data")
+        self.scratch.join("data")
     }
 
     /// Returns the coordinator's status of the job, whose recorded share never decreases.
@@ -118,10 +117,6 @@ impl Scene {
     }
 }
 
-fn fraction(status: &Value) -> f64 {
-    status["fraction"].as_f64().expect("a number")
-}
-
 #[test]
 fn everything_is_killed_at_once_and_only_the_unreported_seconds_are_lost() {
     let mut scene = Scene::new(board());
@@ -167,7 +162,7 @@ fn a_stopped_worker_holds_nobody_up_and_comes_back() {
     // It learns that it was given up, and works again.
     stopped.signal("CONT");
     other.kill();
-    let answer = scene.coordinator().queens(["count", "14", "--output", "json"]).answer();
+    let answer = scene.coordinator().json(["count", "14"]);
     assert_eq!(answer["solutions"], solutions(14).as_str());
     drop(stopped);
     let n = scene.n;
@@ -192,9 +187,7 @@ fn a_stopped_coordinator_goes_on() {
         coordinator.signal("CONT");
         scene.check_unfinished();
         if pause < LONG {
-            wait_for("the log to say so", || {
-                scene.coordinator().log().contains("this process was suspended")
-            });
+            scene.coordinator().wait_for_log("this process was suspended");
             assert!(!scene.coordinator().log().contains("nothing was heard of the worker"));
         }
     }
@@ -204,7 +197,7 @@ fn a_stopped_coordinator_goes_on() {
 #[test]
 fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     fs::create_dir(&data_dir).expect("created");
     let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
         return skipped_without_root("a full disk, as it takes root to mount a small one");
@@ -226,7 +219,7 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
         let still = scene.status();
         assert_eq!((&still["recorded"], &still["solutions"]), (&full["recorded"], &full["solutions"]));
         let on_disk: i64 = records(&data_dir).expect("readable").iter().map(Record::n_subproblems).sum();
-        let told: i64 = full["recorded"].as_str().and_then(|told| told.parse().ok()).expect("a number");
+        let told = i64::try_from(number(&full["recorded"])).expect("few");
         // The last transaction before the failing one may not be told yet.
         assert!(told <= on_disk, "{told} are told, and {on_disk} are on disk");
         let log = scene.coordinator().log();
@@ -241,9 +234,7 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
         disk.make_room();
         wait_for("the status to say so", || scene.status()["store_error"].is_null());
         assert_eq!(http::get(&http, "/readyz").status, 200);
-        wait_for("the log to say so", || {
-            scene.coordinator().log().contains("the store can be written again")
-        });
+        scene.coordinator().wait_for_log("the store can be written again");
     }
     // A coordinator that starts on a full disk also waits for room.
     scene.wait_for(0.4);
@@ -281,22 +272,17 @@ fn a_log_that_was_cut_short_costs_work_and_no_count() {
 
 #[test]
 fn connections_that_there_are_no_files_for_are_turned_away_without_effort() {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let plain = coordinator_command("127.0.0.1:0", &data_dir);
-    let mut limited = Command::new("sh");
-    limited.args(["-c", r#"ulimit -n 40 && exec "$0" "$@""#]).arg(plain.get_program()).args(plain.get_args());
-    let coordinator = Coordinator::start_command(limited, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::by(|command| limited(&command, 40));
     let connect = |_| TcpStream::connect(coordinator.address()).expect("connected");
     let connections: Vec<TcpStream> = (0..60).map(connect).collect();
-    wait_for("the log to say so", || coordinator.log().contains("a connection was closed at once"));
+    coordinator.wait_for_log("a connection was closed at once");
     let before = processor_time(coordinator.id());
     thread::sleep(Duration::from_secs(2));
     let used = processor_time(coordinator.id()) - before;
     assert!(used < Duration::from_millis(500), "{used:?} of 2 s to wait for files");
     drop(connections);
     let _worker = coordinator.worker("only");
-    let answer = coordinator.queens(["count", "10", "--output", "json"]).answer();
+    let answer = coordinator.json(["count", "10"]);
     assert_eq!(answer["solutions"], solutions(10).as_str());
 }
 
@@ -353,7 +339,7 @@ fn half_open_connections_are_noticed_and_made_again() {
 #[test]
 fn a_full_disk_is_told_of_a_coordinator_without_jobs() {
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     fs::create_dir(&data_dir).expect("created");
     let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
         return skipped_without_root("a full disk without jobs, as it takes root to mount a small one");

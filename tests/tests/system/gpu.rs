@@ -1,10 +1,10 @@
 //! Cards in the programs: here the processor as a device of OpenCL, by PoCL.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use queens_solver::Kernel;
-use queens_tests::cluster::worker;
 use queens_tests::prelude::*;
+use queens_tests::workers::worker;
 
 /// Returns the name of a device of OpenCL; `None` if there is none here.
 fn card() -> Option<String> {
@@ -68,15 +68,12 @@ fn what_a_card_can_not_count_is_refused() {
 fn cards_and_processors_share_a_job() {
     let Some(card) = card() else { return };
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
-    let submitted = ["submit", "15", "--method", "halves", "--recount", "50", "--output", "json"];
-    let job = coordinator.queens(submitted).answer()["job"].as_str().expect("a job's id").to_owned();
+    let job = coordinator.submit_with(&["15", "--method", "halves", "--recount", "50"]);
     let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--name", "card", "--gpu", &card, "--threads", "0"]);
-    command.args(SLOWLY);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let with_card = Running::start_redirected(&mut command);
+    let with_card = Running::start_silent(command.args(SLOWLY));
     let kernels = || {
-        let contributions = coordinator.queens(["contributions", &job, "--output", "json"]).answer();
+        let contributions = coordinator.json(["contributions", &job]);
         let kernels =
             contributions.as_array().expect("a list").iter().filter_map(|one| one["kernel"].as_str());
         kernels.map(str::to_owned).collect::<Vec<_>>()
@@ -91,7 +88,7 @@ fn cards_and_processors_share_a_job() {
     let status = coordinator.done(&job);
     assert_eq!(status["solutions"], solutions(15));
     assert!(kernels().iter().any(|kernel| kernel == "opencl"), "{status}");
-    let workers = coordinator.queens(["contributions", &job, "--output", "json"]).answer();
+    let workers = coordinator.json(["contributions", &job]);
     let names = workers.as_array().expect("a list").iter().filter_map(|one| one["worker"].as_str());
     assert!(names.collect::<Vec<_>>().contains(&format!("card-{card}").as_str()), "{workers}");
 }

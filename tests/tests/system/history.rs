@@ -38,7 +38,7 @@ fn a_job_keeps_the_times_when_it_began_and_ended() {
     assert_eq!((&before["started_ms"], &before["finished_ms"]), (&Value::Null, &Value::Null));
     let worker = coordinator.worker("anna");
     assert_eq!(coordinator.queens(["watch", &done]).status.code(), Some(0));
-    wait_for("the second", || coordinator.status(&given_up)["state"] == "running");
+    coordinator.wait_for_state(&given_up, "running");
     assert_eq!(coordinator.queens(["cancel", &given_up]).status.code(), Some(0));
     worker.kill();
     let ended = now_ms();

@@ -291,7 +291,7 @@ fn a_coordinator_cannot_command_a_screen_full_of_it() {
     let runtime = Runtime::new().expect("a runtime");
     let scratch = TempDir::new();
     for refuses in [false, true] {
-        let shown = scratch.path().join(refuses.to_string());
+        let shown = scratch.join(refuses.to_string());
         let (url, queens) = (serve(&runtime, Liar { refuses }), binary("queens"));
         let top = format!("stty rows 40 cols 200; {} top --coordinator {url}", queens.display());
         let mut command = clean(Command::new("script"));
@@ -322,7 +322,7 @@ fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
     let runtime = Runtime::new().expect("a runtime");
     let scratch = TempDir::new();
     for format in ["text", "json"] {
-        let log = scratch.path().join(format);
+        let log = scratch.join(format);
         let worker = start_worker(&serve(&runtime, Liar { refuses: false }), format, &log);
         let said = wait_until("a notice and the end of a session", || {
             let said = fs::read_to_string(&log).expect("a log");
@@ -330,7 +330,7 @@ fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
         });
         drop(worker);
         check_plain(&said);
-        let log = scratch.path().join(format!("{format} refused"));
+        let log = scratch.join(format!("{format} refused"));
         let refused = start_worker(&serve(&runtime, Liar { refuses: true }), format, &log).wait();
         assert_eq!(refused.status.code(), Some(1), "{refused:?}");
         let said = fs::read_to_string(&log).expect("a log");
@@ -342,7 +342,7 @@ fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
 #[test]
 fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
     let scratch = TempDir::new();
-    let file = scratch.path().join(ODD);
+    let file = scratch.join(ODD);
     fs::write(&file, "no directory").expect("written");
     let file = file.to_str().expect("UTF-8");
     for args in [
@@ -361,7 +361,7 @@ fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
     check.args(["check", file]);
     check_outcome(&run(check), true);
     // The contents of a database are from outside too.
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     _ = run(queens(
         ["count", "8", "--output", "json", "--data-dir"]
             .map(Into::into)

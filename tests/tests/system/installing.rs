@@ -21,7 +21,7 @@ impl User {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
+        self.scratch.join(name)
     }
 
     fn config(&self) -> PathBuf {

@@ -18,7 +18,6 @@ pub(super) struct Site {
     link: String,
     /// The line for one person.
     line: Vec<String>,
-    pub(super) scratch: TempDir,
 }
 
 impl Site {
@@ -28,14 +27,13 @@ impl Site {
 
     /// Starts a coordinator and opens a campaign, with more arguments for both.
     fn start_with(of_coordinator: &[&str], args: &[&str]) -> Self {
-        let scratch = TempDir::new();
-        let guarded = Guarded::start_with(&scratch.path().join("data"), of_coordinator);
+        let guarded = Guarded::new(of_coordinator);
         let opened = guarded.manage([&["campaign", "open"], args].concat());
         let lines: Vec<&str> = opened.stdout.lines().collect();
         let [link, line] = lines[..] else { panic!("{opened:?}") };
         assert!(line.starts_with(&format!(" queens-worker join {link} --pin sha256:")), "{line}");
         let line = line.split_whitespace().map(str::to_owned).collect();
-        Self { link: link.to_owned(), line, guarded, scratch }
+        Self { link: link.to_owned(), line, guarded }
     }
 
     pub(super) fn code(&self) -> &str {
@@ -44,7 +42,7 @@ impl Site {
 
     /// Starts the worker as a person does whose home this is.
     pub(super) fn worker(&self, home: &str, args: &[&str]) -> Command {
-        worker(&self.scratch.path().join(home), args)
+        worker(&self.guarded.beside(home), args)
     }
 
     /// Returns the printed line with more arguments, for a person whose home this is.
@@ -92,26 +90,21 @@ pub(super) fn start(mut command: Command, file: &Path) -> (Running, String) {
     (running, said)
 }
 
-pub(super) fn answer(guarded: &Guarded, operator: &Invited, args: &[&str]) -> Value {
-    guarded.queens(Some(operator), [args, &["--output", "json"]].concat()).answer()
-}
-
 #[test]
 fn two_strangers_join_and_check_each_other() {
     let site = Site::start(&[]);
     let operator = site.guarded.invite(["--role", "operator"]);
-    let files = ["one", "other"].map(|name| site.scratch.path().join(name));
+    let files = ["one", "other"].map(|name| site.guarded.beside(name));
     let (mut one, said) = start(site.join("a", &["--name", "anna"]), &files[0]);
     assert!(said.starts_with("you are 'anna'\n"), "{said}");
     let (other, said) = start(site.join("b", &["--name", "anna"]), &files[1]);
     assert!(said.starts_with("you are 'anna-2': 'anna' is taken\n"), "{said}");
 
     // They are two parties: all is counted twice.
-    let submitted =
-        site.guarded.queens(Some(&operator), ["submit", "12", "--method", "search", "--recount", "100"]);
-    assert!(submitted.status.success(), "{submitted:?}");
+    let submit = ["submit", "12", "--method", "search", "--recount", "100"];
+    _ = site.guarded.queens(Some(&operator), submit).good();
     let done = wait_until("the end", || {
-        Some(answer(&site.guarded, &operator, &["status", "1"])).filter(|status| status["state"] == "done")
+        Some(site.guarded.json(&operator, &["status", "1"])).filter(|status| status["state"] == "done")
     });
     assert_eq!(done["solutions"], "14200", "{done}");
     assert!(done["spans_verified"].as_u64() > Some(0) || done["verified"].as_u64() > Some(0), "{done}");
@@ -121,7 +114,7 @@ fn two_strangers_join_and_check_each_other() {
     }
 
     // Only she can read the files, and the worker alone goes on under her name.
-    let dir = site.scratch.path().join("a/.config/queens");
+    let dir = site.guarded.beside("a/.config/queens");
     for (path, expected) in
         [(dir.clone(), 0o700), (dir.join("worker.toml"), 0o600), (dir.join("worker.token"), 0o600)]
     {
@@ -134,7 +127,7 @@ fn two_strangers_join_and_check_each_other() {
     let mut alone = site.worker("a", &[]);
     let _alone = Running::start_redirected(alone.stdout(Stdio::null()).stderr(Stdio::null()));
     wait_for("anna", || {
-        let workers = answer(&site.guarded, &operator, &["workers"]);
+        let workers = site.guarded.json(&operator, &["workers"]);
         let is_she = |worker: &Value| worker["name"] == "anna" && worker["connected"] == true;
         workers.as_array().expect("an array").iter().any(is_she)
     });
@@ -143,38 +136,30 @@ fn two_strangers_join_and_check_each_other() {
 #[test]
 fn the_users_file_is_for_one_coordinator_and_not_overwritten() {
     let site = Site::start(&[]);
-    let (running, _) = start(site.join("a", &[]), &site.scratch.path().join("said"));
+    let (running, _) = start(site.join("a", &[]), &site.guarded.beside("said"));
     drop(running);
     let n_before = site.n_invitations();
     let refused = run(site.join("a", &[]));
     assert!(refused.complaint(1).contains("--replace joins anew"), "{refused:?}");
-    let nobody = run({
-        let mut command = site.join("c", &[]);
-        command.env_remove("HOME");
-        command
-    });
+    let nobody = run(site.join("c", &[]).env_remove("HOME"));
     assert!(nobody.complaint(1).contains("set HOME"), "{nobody:?}");
-    let file = site.scratch.path().join("file");
+    let file = site.guarded.beside("file");
     fs::write(&file, "").expect("written");
-    let full = run({
-        let mut command = site.join("c", &[]);
-        command.env("XDG_CONFIG_HOME", &file);
-        command
-    });
+    let full = run(site.join("c", &[]).env("XDG_CONFIG_HOME", &file));
     assert!(full.complaint(1).contains("failed to write into"), "{full:?}");
     assert_eq!(site.n_invitations(), n_before, "nothing is created that can't be kept");
 
     // With its token, the address without TLS would be refused.
     _ = run(site.worker("a", &["--coordinator", "http://10.0.0.1:1", "--check-config"])).good();
-    assert!(run(site.worker("a", &["--check-config"])).status.success());
+    _ = run(site.worker("a", &["--check-config"])).good();
     // Otherwise it is read, and a mistake in it is told.
-    let toml = site.scratch.path().join("a/.config/queens/worker.toml");
+    let toml = site.guarded.beside("a/.config/queens/worker.toml");
     let text = fs::read_to_string(&toml).expect("readable");
     fs::write(&toml, format!("{text}nonsense = 0\n")).expect("written");
     let wrong = run(site.worker("a", &["--check-config"]));
     let complaint = wrong.complaint(2);
     assert!(complaint.contains("worker.toml") && complaint.contains("no option 'nonsense'"), "{complaint}");
-    let (running, said) = start(site.join("a", &["--replace"]), &site.scratch.path().join("said"));
+    let (running, said) = start(site.join("a", &["--replace"]), &site.guarded.beside("said"));
     drop(running);
     assert!(said.starts_with("you are 'volunteer-2'\n"), "{said}");
     assert_ne!(fs::read_to_string(&toml).expect("readable"), text);
@@ -255,11 +240,9 @@ fn refusals_say_why_and_create_nothing() {
     });
     assert!(pages[0] == pages[1] && pages[0].contains("Nobody can join here"), "{}", pages[0]);
     assert_eq!(site.n_invitations(), 6);
-    let mut refused = site.join("a", &["--name", "bert"]);
-    refused.stdout(Stdio::piped());
-    let refused = run(refused);
+    let refused = run(site.join("a", &["--name", "bert"]));
     assert!(refused.complaint(1).contains("this join link is wrong"), "{refused:?}");
-    assert!(!site.scratch.path().join("a/.config/queens/worker.toml").exists());
+    assert!(!site.guarded.beside("a/.config/queens/worker.toml").exists());
     let untrusted = run(site.worker("a", &["join", &site.link]));
     assert!(untrusted.complaint(1).contains("it is not known to be the coordinator"), "{untrusted:?}");
 
@@ -277,18 +260,15 @@ fn a_stranger_joins_at_any_coordinator_of_a_database() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("campaign");
     let scratch = TempDir::new();
-    let manage = |args: &[&str]| {
-        let ended = queens_coordinator(&[args, &["--store", &address]].concat()).good();
-        ended.stdout
-    };
-    let leader = Guarded::start_with(&scratch.path().join("first"), &["--store", &address]);
+    let manage = |args: &[&str]| queens_coordinator(&[args, &["--store", &address]].concat()).good().stdout;
+    let leader = Guarded::new(&["--store", &address]);
     // A standby does not listen as the leader does: it only redirects.
-    let keys = scratch.path().join("keys");
+    let keys = scratch.join("keys");
     certs(&keys, &[]);
-    let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("second"));
-    command.args(["--http", "127.0.0.1:0", "--store", &address, "--tls-cert"]).arg(keys.join("server.pem"));
-    command.arg("--tls-key").arg(keys.join("server.key"));
-    let mut standby = Service::start(command, &scratch.path().join("second.log"));
+    let mut command = with_store("127.0.0.1:0", &scratch.join("second"), &address);
+    command.args(["--http", "127.0.0.1:0"]);
+    tls_args(&mut command, &keys);
+    let mut standby = Service::start(command, &scratch.join("second.log"));
     let pages = standby.logged("dashboard url=").trim_matches(['"', '/']).to_owned();
     let both = wait_until("both pins", || {
         let line = manage(&["invite", "--role", "viewer"]);
@@ -296,10 +276,10 @@ fn a_stranger_joins_at_any_coordinator_of_a_database() {
         pins.contains(',').then_some(pins)
     });
     let opened = manage(&["campaign", "open", "--names-each", "2"]);
-    let code = opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link").to_owned();
-    let file = scratch.path().join("said");
+    let code = code_in(&opened);
+    let file = scratch.join("said");
     let link = format!("{pages}/join/{code}");
-    let command = worker(&scratch.path().join("home"), &["join", &link, "--pin", &both, "--name", "anna"]);
+    let command = worker(&scratch.join("home"), &["join", &link, "--pin", &both, "--name", "anna"]);
     let (_running, said) = start(command, &file);
     assert!(said.starts_with("you are 'anna'\n") && said.contains(&leader.url()), "{said}");
     let listed = || manage(&["campaign", "list"]);
@@ -307,7 +287,7 @@ fn a_stranger_joins_at_any_coordinator_of_a_database() {
     let closed = manage(&["campaign", "close", "--all"]);
     assert!(closed.contains("the invitation of 1 person stays"), "{closed}");
     let refused = run(worker(
-        &scratch.path().join("other"),
+        &scratch.join("other"),
         &["join", &format!("https://{}/join/{code}", leader.coordinator().http()), "--pin", &both],
     ));
     assert!(refused.complaint(1).contains("this join link is wrong"), "{refused:?}");
@@ -326,7 +306,7 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     let site = format!("http://{}", behind.coordinator().http());
     let operator = behind.token("operator");
     let body = r#"{"n":22,"method":"halves"}"#;
-    let submitted = http::ask(&behind.coordinator().http(), &operator, "POST", "/api/v1/jobs", body);
+    let submitted = behind.ask(&operator, "POST", "/api/v1/jobs", body);
     assert_eq!(submitted.status, 201, "{submitted:?}");
     let opened = behind.manage(["campaign", "open", "1"]).stdout;
     let link = opened.lines().next().expect("a link").to_owned();
@@ -372,7 +352,7 @@ fn a_person_comes_from_the_link_to_a_page_of_their_own() {
     let line = browser.text(".line");
     let words = line.split_whitespace().skip(1).chain(["--name", "anna <b>&"]);
     let command = site.worker("a", &words.collect::<Vec<_>>());
-    let (_worker, _) = start(command, &site.scratch.path().join("said"));
+    let (_worker, _) = start(command, &site.guarded.beside("said"));
     browser.click("a[href='/people']");
     browser.wait_for("h1", "People");
     let mut n_tries = 0;
@@ -406,7 +386,7 @@ fn a_person_comes_from_the_link_to_a_page_of_their_own() {
 #[test]
 fn a_campaign_needs_a_coordinator_that_people_can_find() {
     let behind = Behind::new(&[]);
-    let data_dir = behind.data_dir().to_str().expect("UTF-8");
+    let data_dir = utf8(behind.data_dir());
     let refused = queens_coordinator(&["campaign", "open", "--data-dir", data_dir]);
     assert!(refused.complaint(1).contains("start it with --url"), "{refused:?}");
     let unknown = queens_coordinator(&["campaign", "close", "7", "--data-dir", data_dir]);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use queens_auth::Pin;
+use queens_solver::Kernel;
 use queens_tests::data_dir::n_jobs;
 use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
@@ -22,17 +23,11 @@ const LONG: u8 = 22;
 /// The seconds after which a worker must count for the next leader.
 const SOON: u64 = 10;
 
-fn scratch() -> TempDir {
-    TempDir::new()
-}
-
 /// Starts a worker that knows these coordinators and logs to a file.
 #[track_caller]
 fn worker(coordinators: &[&str], log: &Path) -> Service {
-    let mut command = program("queens-worker");
-    command.args(["--coordinator", &coordinators.join(","), "--name", "w", "--threads", "1"]);
-    command.args(["--kernel", "portable"]).env("QUEENS_LOG", "debug");
-    Service::start(command, log)
+    let mut command = worker_command(&coordinators.join(","), "w", Kernel::Portable);
+    Service::start(command.env("QUEENS_LOG", "debug"), log)
 }
 
 /// Runs `queens` with these arguments and coordinators.
@@ -91,7 +86,7 @@ fn a_worker_finds_the_leader_through_one_that_stands_by() {
     let Scenario { scratch, coordinator: leader, .. } = Scenario::start();
     let standby = Standby::start();
     standby.name(&format!("{}/", leader.url()));
-    let mut worker = worker(&[&standby.url()], &scratch.path().join("worker"));
+    let mut worker = worker(&[&standby.url()], &scratch.join("worker"));
     leader.wait_for_workers(1);
     assert_eq!(worker.logged("connected coordinator="), format!("{}/", leader.url()));
     assert!(!worker.log().contains("no connection"), "{}", worker.log());
@@ -105,7 +100,7 @@ fn whoever_is_dead_silent_or_stands_by_is_passed_over() {
     let (standby, silent, unreachable) = (Standby::start(), Silent::start(true), Silent::start(false));
     let all = [NOBODY, &silent.url(), &unreachable.url(), &standby.url(), &leader.url()];
     let began = Instant::now();
-    let _worker = worker(&all, &scratch.path().join("worker"));
+    let _worker = worker(&all, &scratch.join("worker"));
     leader.wait_for_workers(1);
     assert!(began.elapsed() < promised(SOON), "{:?}", began.elapsed());
     let asked = ask(&all, &["submit", "10"]);
@@ -130,10 +125,10 @@ fn check_counts_soon(worker: &Service, coordinator: &Coordinator, began: Instant
 /// Lets a worker count for the first of two, calls `strike`, and waits until it counts for the other.
 #[track_caller]
 fn check_moves(strike: impl FnOnce(&mut Option<Coordinator>)) {
-    let scratch = scratch();
-    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
+    let scratch = TempDir::new();
+    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.join(name)));
     _ = second.submit(LONG);
-    let worker = worker(&[&first.url(), &second.url()], &scratch.path().join("worker"));
+    let worker = worker(&[&first.url(), &second.url()], &scratch.join("worker"));
     first.wait_for_workers(1);
     let mut first = Some(first);
     strike(&mut first);
@@ -156,12 +151,12 @@ fn a_worker_whose_leader_is_frozen_goes_on_with_the_next() {
 /// For some seconds, the standbys name the frozen leader; then another leads.
 #[test]
 fn a_frozen_leader_that_is_still_named_keeps_nobody_from_the_next() {
-    let scratch = scratch();
-    let [mut first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
+    let scratch = TempDir::new();
+    let [mut first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.join(name)));
     _ = second.submit(LONG);
     let standby = Standby::start();
     standby.name(&first.url());
-    let worker = worker(&[&first.url(), &standby.url()], &scratch.path().join("worker"));
+    let worker = worker(&[&first.url(), &standby.url()], &scratch.join("worker"));
     first.wait_for_workers(1);
     first.signal("STOP");
     let began = Instant::now();
@@ -187,8 +182,8 @@ fn a_token_goes_to_nobody_who_could_not_be_given_it() {
 
 #[test]
 fn what_changes_something_is_done_once() {
-    let scratch = scratch();
-    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
+    let scratch = TempDir::new();
+    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.join(name)));
     let standby = Standby::start();
     standby.name(&first.url());
     let asked = ask(&[&standby.url()], &["submit", "10", "--method", "search"]);
@@ -197,7 +192,7 @@ fn what_changes_something_is_done_once() {
 
     // After a lost answer, no other coordinator is asked.
     let proxy = Proxy::start(first.address());
-    let dir = scratch.path().join("first");
+    let dir = scratch.join("first");
     proxy.hold_answers({
         let dir = dir.clone();
         move || n_jobs(&dir) == 2
@@ -208,13 +203,13 @@ fn what_changes_something_is_done_once() {
     proxy.cut();
     let outcome = submitting.wait();
     assert!(outcome.complaint(1).contains("it may be done all the same"), "{outcome:?}");
-    assert_eq!(n_jobs(&scratch.path().join("second")), 0);
+    assert_eq!(n_jobs(&scratch.join("second")), 0);
 }
 
 #[test]
 fn who_watches_a_job_goes_on_with_the_next_leader() {
-    let scratch = scratch();
-    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
+    let scratch = TempDir::new();
+    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.join(name)));
     // With one database it would be the same job.
     assert_eq!([first.submit(LONG), second.submit(10)], ["1", "1"]);
     let _worker = second.worker("w");
@@ -253,7 +248,7 @@ fn a_doctor_asks_each_and_says_who_leads() {
         ended.status.success() && ended.stdout.contains(&format!("warn  coordinator  {NOBODY}/: ")),
         "{ended:?}"
     );
-    let other = Coordinator::start(&scratch.path().join("other"));
+    let other = Coordinator::start(&scratch.join("other"));
     let both = ask(&[&led, &other.url()], &["doctor"]);
     assert!(both.stdout.contains("all lead: they are not on one database"), "{both:?}");
     assert_eq!(both.status.code(), Some(1), "{both:?}");
@@ -266,15 +261,14 @@ fn a_doctor_asks_each_and_says_who_leads() {
 /// Each coordinator has its own key.
 #[test]
 fn any_of_several_pins_is_taken() {
-    let scratch = scratch();
-    let [first, second] = ["first", "second"].map(|name| Guarded::start(&scratch.path().join(name)));
+    let [first, second] = [(); 2].map(|()| Guarded::new(&[]));
     let pins =
         [&first, &second].map(|one| Pin::of_file(&one.keys().join("server.pem")).expect("a pin").to_string());
     for (one, pin, other_pin) in [(&first, &pins[0], &pins[1]), (&second, &pins[1], &pins[0])] {
         let token = one.invite(["--role", "viewer"]).token;
         let jobs = |args: &[&str]| {
             let mut command = queens(["jobs", "--coordinator", &one.url()]);
-            run(std::mem::replace(command.args(args).env("QUEENS_TOKEN", token.secret()), queens([""; 0])))
+            run(command.args(args).env("QUEENS_TOKEN", token.secret()))
         };
         for args in [&["--pin", &pins.join(",")][..], &["--pin", other_pin, "--pin", pin], &["--pin", pin]] {
             assert_eq!(jobs(args).status.code(), Some(0), "{:?}", jobs(args));

@@ -11,10 +11,6 @@ fn worker(url: &str, name: &str) -> Running {
     Running::start(&mut worker_command(url, name, Kernel::Portable))
 }
 
-fn is_begun(coordinator: &Coordinator, job: &str) {
-    wait_for("a record", || coordinator.status(job)["recorded"] != "0");
-}
-
 #[test]
 fn whoever_says_goodbye_knows_that_it_was_heard_and_is_never_given_up() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
@@ -23,7 +19,7 @@ fn whoever_says_goodbye_knows_that_it_was_heard_and_is_never_given_up() {
         let mut running: Vec<Running> =
             (0..7).map(|number| worker(&coordinator.url(), &format!("worker {round}.{number}"))).collect();
         coordinator.wait_for_workers(7);
-        is_begun(&coordinator, &job);
+        coordinator.wait_for_records(&job);
         running.iter_mut().for_each(|worker| worker.signal("TERM"));
         for worker in running {
             let ended = worker.wait().good();

@@ -122,18 +122,13 @@ fn what_is_acknowledged_under_load_is_on_disk() {
 
 #[track_caller]
 fn check(load: Load, full: bool) {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0"]);
-    if full {
-        command = on_cores_apart(&command);
-    }
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::by(|mut command| {
+        command.args(["--http", "127.0.0.1:0"]);
+        if full { on_cores_apart(&command) } else { command }
+    });
     let job = coordinator.submit(load.n);
-    wait_for("the plan", || coordinator.status(&job)["state"] == "queued");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.expect("a runtime");
+    coordinator.wait_for_state(&job, "queued");
+    let runtime = runtime();
     let played = runtime.block_on(play(load, &coordinator, &job));
     let peak_mib = peak_memory_kib(coordinator.id()) / 1024;
     coordinator.kill();

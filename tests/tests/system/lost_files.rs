@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use queens_store::sqlite::audit;
-use queens_tests::cluster::worker;
 use queens_tests::prelude::*;
 
 fn remove(path: &Path) {
@@ -35,18 +34,14 @@ enum Left {
 /// Loses a file while a job is counted. The coordinator must end without acknowledging anything more.
 #[track_caller]
 fn check(name: &str, lose: fn(&Path), word: &str, left: &Left) {
-    let scratch = TempDir::new();
-    let (data_dir, log) = (scratch.path().join("data"), scratch.path().join("log"));
-    let mut service = Service::start(coordinator_command("127.0.0.1:0", &data_dir), &log);
-    let url = format!("http://{}", service.logged("listening address="));
-    let _worker = worker(&url, "anna");
-    let status = || run(queens(["status", "1", "--output", "json", "--coordinator", &url]));
-    _ = run(queens(["submit", "20", "--coordinator", &url])).good();
-    let recorded = || status().answer()["recorded"].as_str().and_then(|text| text.parse::<u128>().ok());
-    let before = wait_until("records", || recorded().filter(|recorded| *recorded > 0));
+    let Scenario { scratch: _scratch, data_dir, mut coordinator } = Scenario::start();
+    let _worker = coordinator.worker("anna");
+    let job = coordinator.submit_with(&["20"]);
+    coordinator.wait_for_records(&job);
+    let before = coordinator.n_recorded(&job);
     lose(&data_dir.join(name));
-    assert_eq!(service.wait().code(), Some(1), "{name}: {}", service.log());
-    let last = service.log().lines().last().unwrap_or_default().to_owned();
+    assert_eq!(coordinator.wait().code(), Some(1), "{name}: {}", coordinator.log());
+    let last = coordinator.log().lines().last().unwrap_or_default().to_owned();
     assert!(last.starts_with("error: ") && last.contains(&format!("'{name}' was {word}")), "{last}");
     if let Left::Refused(word) = left {
         let refused = run(coordinator_command("127.0.0.1:0", &data_dir));
@@ -54,8 +49,8 @@ fn check(name: &str, lose: fn(&Path), word: &str, left: &Left) {
         return;
     }
     let restarted = Coordinator::start(&data_dir);
-    let after = restarted.status("1")["recorded"].as_str().and_then(|text| text.parse::<u128>().ok());
-    assert!(matches!(left, Left::Job) || after >= Some(before), "{name}: {before}, then {after:?}");
+    let after = restarted.n_recorded(&job);
+    assert!(matches!(left, Left::Job) || after >= before, "{name}: {before}, then {after}");
     restarted.stop();
     audit(&data_dir).expect("consistent records");
 }
@@ -84,19 +79,11 @@ fn a_coordinator_whose_log_is_lost_ends_and_says_so() {
 /// Revocations would be lost with the log of the invitations.
 #[test]
 fn no_invitation_changes_after_the_loss_of_their_log() {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.arg("--require-tokens");
-    let coordinator = Coordinator::start_command(command, &data_dir);
-    let invite = || {
-        let mut invite = program("queens-coordinator");
-        invite.args(["invite", "--role", "viewer", "--data-dir"]).arg(&data_dir);
-        run(invite)
-    };
-    assert!(invite().status.success());
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::with(["--require-tokens"]);
+    let invite = || queens_coordinator(&["invite", "--role", "viewer", "--data-dir", utf8(&data_dir)]);
+    _ = invite().good();
     remove(&data_dir.join("access.sqlite3-wal"));
-    wait_for("word of it", || coordinator.log().contains("'access.sqlite3-wal' was removed or replaced"));
+    coordinator.wait_for_log("'access.sqlite3-wal' was removed or replaced");
     let refused = invite();
     let said = "'access.sqlite3-wal' was truncated";
     assert!(!refused.status.success() && refused.stderr.contains(said), "{refused:?}");

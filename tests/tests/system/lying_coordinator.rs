@@ -70,7 +70,7 @@ fn done(n_subproblems: u64) -> pb::Job {
 
 #[test]
 fn a_certificate_without_an_end_is_not_written() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = runtime();
     let (n_subproblems, limit) = (1000, (1 << 20) + 1000 * 2047);
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
     let address: SocketAddr = listener.local_addr().expect("an address");
@@ -80,7 +80,7 @@ fn a_certificate_without_an_end_is_not_written() {
             .serve_with_incoming(TcpListenerStream::new(listener)),
     );
     let dir = TempDir::new();
-    let file = dir.path().join("certificate");
+    let file = dir.join("certificate");
     let file = file.to_str().expect("UTF-8");
     let url = format!("http://{address}");
     let exported = run(queens(["export", "1", file, "--coordinator", &url]));

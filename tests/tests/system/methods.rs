@@ -2,7 +2,7 @@
 //!
 //! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, for minutes.
 
-use queens_solver::{BoardSize, Kernel, Method, published};
+use queens_solver::Kernel;
 use queens_tests::prelude::*;
 
 /// The most queens that both methods count in seconds, without optimisation and with the slowest kernel.
@@ -11,14 +11,10 @@ const N: u8 = 14;
 /// A board that takes any machine here some hours.
 const LONG: u8 = 20;
 
-fn solutions(n: u8) -> u128 {
-    published(BoardSize::new(n).expect("a board size")).expect("published").solutions
-}
-
-fn submit(coordinator: &Coordinator, n: u8, method: Method) -> String {
+/// Submits a job by half boards.
+fn submit(coordinator: &Coordinator, n: u8) -> String {
     // A recount needs a second worker, and there may be only one.
-    let args = ["submit", &n.to_string(), "--method", method.name(), "--recount", "0", "--output", "json"];
-    coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
+    coordinator.submit_with(&[&n.to_string(), "--method", "halves", "--recount", "0"])
 }
 
 /// A worker is killed when a third is recorded; another continues, and `check` proves the sum from the records.
@@ -32,8 +28,7 @@ fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
         _ => 16,
     };
     let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
-    let job = submit(&coordinator, n, Method::Halves);
-    let fraction = |status: &Value| status["fraction"].as_f64().expect("a number");
+    let job = submit(&coordinator, n);
     let mut command = worker_command(&coordinator.url(), "victim", kernel);
     if !full {
         command.args(SLOWLY);
@@ -48,21 +43,19 @@ fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
     let _other = worker_with(&coordinator.url(), "other", kernel);
     let done = coordinator.done(&job);
     assert_eq!((&done["method"], &done["agrees"]), (&"halves".into(), &true.into()));
-    assert_eq!(done["solutions"], solutions(n).to_string().as_str());
+    assert_eq!(done["solutions"], solutions(n));
     let contributions = coordinator.queens(["contributions", &job]).stdout;
     assert!(["victim", "other"].iter().all(|name| contributions.contains(name)), "{contributions}");
     coordinator.stop();
-    let mut check = program("queens-coordinator");
-    check.arg("check").arg(&data_dir);
-    let proved = run(check);
-    assert!(proved.status.success() && proved.stdout.contains(&solutions(n).to_string()), "{proved:?}");
+    let proved = queens_coordinator(&["check", utf8(&data_dir)]).good();
+    assert!(proved.stdout.contains(&solutions(n)), "{proved:?}");
     say(&format!("Q({n}) = {} by halves; a worker killed at {:.0} %", solutions(n), 100.0 * killed_at));
 }
 
 #[test]
 fn a_directory_keeps_its_method() {
     let scratch = TempDir::new();
-    let dir = scratch.path().join("data");
+    let dir = scratch.join("data");
     let count = |method: &[&str]| {
         run(queens(["count", "11", "--output", "json", "--data-dir"]).arg(&dir).args(method))
     };
@@ -109,11 +102,11 @@ fn the_work_of_halves_is_told_in_units() {
 #[test]
 fn speeds_are_told_by_each_method() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
-    let job = submit(&coordinator, LONG, Method::Halves);
+    let job = submit(&coordinator, LONG);
     let _worker = coordinator.worker("able");
     let told = wait_until("a speed", || {
-        let workers = coordinator.queens(["workers", "--output", "json"]).answer();
-        Some(workers[0].clone()).filter(|worker| worker["speed_by"]["halves"].as_f64() > Some(0.0))
+        let worker = coordinator.workers().into_iter().next()?;
+        Some(worker).filter(|worker| worker["speed_by"]["halves"].as_f64() > Some(0.0))
     });
     assert_eq!(told["speed_by"]["search"], 0.0, "{told}");
     assert_eq!(told["speed_by"]["halves"], told["work_per_second"], "{told}");

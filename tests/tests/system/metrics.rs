@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
+use queens_solver::Kernel;
 use queens_tests::http::{Answer, get};
 use queens_tests::prelude::*;
 
@@ -15,18 +15,18 @@ struct Cluster {
     coordinator: Coordinator,
     worker: Service,
     worker_http: String,
+    _scratch: TempDir,
 }
 
 impl Cluster {
     #[track_caller]
-    fn start(scratch: &Path) -> Self {
-        let coordinator = Coordinator::start_with_http(&scratch.join("data"));
-        let mut command = program("queens-worker");
-        command.args(["--coordinator", &coordinator.url(), "--http", "127.0.0.1:0", "--name", "w"]);
-        command.args(["--threads", "1"]);
+    fn start() -> Self {
+        let Scenario { scratch, coordinator, .. } = Scenario::with_http();
+        let mut command = worker_command(&coordinator.url(), "w", Kernel::best());
+        command.args(["--http", "127.0.0.1:0"]);
         let mut worker = Service::start(command, &scratch.join("worker.log"));
         let worker_http = worker.logged("serving metrics address=");
-        Self { coordinator, worker, worker_http }
+        Self { coordinator, worker, worker_http, _scratch: scratch }
     }
 
     fn stop(self) {
@@ -56,8 +56,7 @@ fn sample(text: &str, name: &str) -> f64 {
 
 #[test]
 fn coordinator_and_worker_tell_their_numbers() {
-    let scratch = TempDir::new();
-    let cluster = Cluster::start(scratch.path());
+    let cluster = Cluster::start();
     assert_eq!(cluster.coordinator.queens(["count", "14"]).status.code(), Some(0));
     let Answer { status, body: text, .. } = get(&cluster.coordinator.http(), "/metrics");
     assert_eq!(status, 200);
@@ -99,8 +98,7 @@ fn promtool_accepts_what_is_in_deploy() {
         _ = run(promtool).good();
     }
     // Alerts and panels use only metrics that the coordinator has.
-    let scratch = TempDir::new();
-    let cluster = Cluster::start(scratch.path());
+    let cluster = Cluster::start();
     let text = get(&cluster.coordinator.http(), "/metrics").body;
     cluster.stop();
     for file in ["alerts.yml", "grafana.json"] {

@@ -13,25 +13,11 @@ use queens_tests::prelude::*;
 use queens_tests::session::{self, hello, said};
 use tonic::{Code, Status};
 
-struct Fixture {
-    // Dropped, and so killed, before its directory.
-    coordinator: Coordinator,
-    scratch: TempDir,
-}
-
-fn fixture() -> Fixture {
-    let scratch = TempDir::new();
-    Fixture { coordinator: Coordinator::start(&scratch.path().join("data")), scratch }
-}
-
-impl Fixture {
-    /// Checks that the coordinator and a worker of it still work.
-    #[track_caller]
-    fn check_alive(&self) {
-        let _worker = self.coordinator.worker("honest");
-        let answer = self.coordinator.queens(["count", "10", "--output", "json"]).answer();
-        assert_eq!(answer["solutions"], "724");
-    }
+/// Checks that the coordinator and a worker of it still work.
+#[track_caller]
+fn check_alive(coordinator: &Coordinator) {
+    let _worker = coordinator.worker("honest");
+    assert_eq!(coordinator.json(["count", "10"])["solutions"], "724");
 }
 
 #[test]
@@ -39,7 +25,7 @@ fn a_busy_port_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("bound").to_string();
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     for (listen, pages) in [(&*address, "127.0.0.1:0"), ("127.0.0.1:0", &address)] {
         let outcome = run(coordinator_command(listen, &data_dir).args(["--http", pages]));
         let complaint = outcome.stderr.lines().last().unwrap_or_default();
@@ -121,23 +107,23 @@ async fn end_of_session(url: &str, messages: Vec<pb::WorkerMessage>) -> Status {
 }
 
 #[track_caller]
-fn check_refused(fixture: &Fixture, messages: Vec<Message>, code: Code, what: &str) {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+fn check_refused(coordinator: &Coordinator, messages: Vec<Message>, code: Code, what: &str) {
+    let runtime = runtime();
     let messages = messages.into_iter().map(said);
-    let status = runtime.block_on(end_of_session(&fixture.coordinator.url(), messages.collect()));
+    let status = runtime.block_on(end_of_session(&coordinator.url(), messages.collect()));
     assert_eq!(status.code(), code, "{status:?}");
     assert!(status.message().contains(what), "{status:?}");
 }
 
 #[test]
 fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
-    let fixture = fixture();
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let hello = hello(42, "strange");
-    fixture.check_alive();
-    let lease = records(&fixture.scratch.path().join("data")).expect("readable")[0].lease.unsigned_abs();
-    let number = fixture.coordinator.submit(14);
-    wait_for("the plan", || fixture.coordinator.status(&number)["state"] == "queued");
-    let job = identity(&fixture.scratch.path().join("data"), &number).expect("it is there");
+    check_alive(&coordinator);
+    let lease = records(&data_dir).expect("readable")[0].lease.unsigned_abs();
+    let number = coordinator.submit(14);
+    coordinator.wait_for_state(&number, "queued");
+    let job = identity(&data_dir, &number).expect("it is there");
     let delta = |job: &[u8], part, from, to, solutions| {
         let span = Some(pb::Span { part, from, to });
         let delta =
@@ -148,49 +134,49 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     };
     let versions = "protocol version 99 is not supported: this program supports 2";
     let other = vec![Message::Hello(pb::Hello { protocol: 99, ..hello.clone() })];
-    check_refused(&fixture, other, Code::FailedPrecondition, versions);
+    check_refused(&coordinator, other, Code::FailedPrecondition, versions);
     let other = vec![Message::Hello(pb::Hello { decomposition: 99, ..hello.clone() })];
-    check_refused(&fixture, other, Code::FailedPrecondition, "decomposition version 99");
+    check_refused(&coordinator, other, Code::FailedPrecondition, "decomposition version 99");
     let nobody = vec![Message::Hello(pb::Hello { threads: 0, ..hello.clone() })];
-    check_refused(&fixture, nobody, Code::FailedPrecondition, "no threads");
+    check_refused(&coordinator, nobody, Code::FailedPrecondition, "no threads");
     let nan = vec![Message::Hello(pb::Hello { work_per_second: f64::NAN, ..hello.clone() })];
-    check_refused(&fixture, nan, Code::InvalidArgument, "NaN nodes per second are no speed");
+    check_refused(&coordinator, nan, Code::InvalidArgument, "NaN nodes per second are no speed");
     for odd in ["\u{7}", "", "a\u{202e}b", "a\u{200b}b", "a\u{2028}b", " a", "a ", &"a".repeat(101)]
         .map(str::to_owned)
     {
         let name = vec![Message::Hello(pb::Hello { name: odd.clone(), ..hello.clone() })];
         check_refused(
-            &fixture,
+            &coordinator,
             name,
             Code::InvalidArgument,
             "the worker's name is no name: expected 1 to 100",
         );
         let build = vec![Message::Hello(pb::Hello { build: odd.clone(), ..hello.clone() })];
-        check_refused(&fixture, build, Code::InvalidArgument, "the worker's build is no name");
+        check_refused(&coordinator, build, Code::InvalidArgument, "the worker's build is no name");
         let kernel = vec![Message::Hello(pb::Hello { kernel: odd, ..hello.clone() })];
-        check_refused(&fixture, kernel, Code::InvalidArgument, "the worker's kernel is no name");
+        check_refused(&coordinator, kernel, Code::InvalidArgument, "the worker's kernel is no name");
     }
-    check_refused(&fixture, vec![Message::Goodbye(pb::Goodbye {})], Code::InvalidArgument, "hello");
+    check_refused(&coordinator, vec![Message::Goodbye(pb::Goodbye {})], Code::InvalidArgument, "hello");
     let twice = vec![Message::Hello(hello.clone()), Message::Hello(hello)];
-    check_refused(&fixture, twice, Code::InvalidArgument, "second hello");
-    check_refused(&fixture, delta(&[1], 0, 0, 1, 1), Code::InvalidArgument, "identity is missing");
-    check_refused(&fixture, delta(&job, 0, 0, 2, 1), Code::InvalidArgument, "subproblems 0..2");
-    check_refused(&fixture, delta(&job, 9999, 0, 1, 1), Code::InvalidArgument, "part 9999");
-    check_refused(&fixture, delta(&job, 0, 1, 1, 1), Code::InvalidArgument, "empty");
-    check_refused(&fixture, delta(&job, 0, 0, 1, u64::MAX), Code::InvalidArgument, "solutions");
+    check_refused(&coordinator, twice, Code::InvalidArgument, "second hello");
+    check_refused(&coordinator, delta(&[1], 0, 0, 1, 1), Code::InvalidArgument, "identity is missing");
+    check_refused(&coordinator, delta(&job, 0, 0, 2, 1), Code::InvalidArgument, "subproblems 0..2");
+    check_refused(&coordinator, delta(&job, 9999, 0, 1, 1), Code::InvalidArgument, "part 9999");
+    check_refused(&coordinator, delta(&job, 0, 1, 1, 1), Code::InvalidArgument, "empty");
+    check_refused(&coordinator, delta(&job, 0, 0, 1, u64::MAX), Code::InvalidArgument, "solutions");
     // The job in the false reports is counted right.
-    let _worker = fixture.coordinator.worker("honest");
-    _ = fixture.coordinator.queens(["watch", &number]).good();
-    assert_eq!(fixture.coordinator.status(&number)["solutions"], "365596");
+    let _worker = coordinator.worker("honest");
+    _ = coordinator.queens(["watch", &number]).good();
+    assert_eq!(coordinator.status(&number)["solutions"], "365596");
 }
 
 #[test]
 fn garbage_on_the_wire_ends_its_connection_and_no_other() {
-    let fixture = fixture();
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     for garbage in
         [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 100_000], b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0", b""]
     {
-        let mut stream = TcpStream::connect(fixture.coordinator.address()).expect("connected");
+        let mut stream = TcpStream::connect(coordinator.address()).expect("connected");
         stream.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
         // The server may close while we still write.
         _ = stream.write_all(garbage);
@@ -198,15 +184,15 @@ fn garbage_on_the_wire_ends_its_connection_and_no_other() {
         let mut answer = Vec::new();
         _ = stream.read_to_end(&mut answer);
     }
-    fixture.check_alive();
+    check_alive(&coordinator);
 }
 
 #[test]
 fn operators_who_ask_for_nonsense_are_told_so() {
-    let fixture = fixture();
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
+    let runtime = runtime();
     runtime.block_on(async {
-        let mut client = JobsClient::connect(fixture.coordinator.url()).await.expect("connected");
+        let mut client = JobsClient::connect(coordinator.url()).await.expect("connected");
         let refused = client
             .submit(pb::SubmitRequest { n: 33, ..pb::SubmitRequest::default() })
             .await
@@ -218,5 +204,5 @@ fn operators_who_ask_for_nonsense_are_told_so() {
         let refused = client.change_job(cancel).await.expect_err("no such job");
         assert_eq!(refused.code(), Code::NotFound);
     });
-    fixture.check_alive();
+    check_alive(&coordinator);
 }

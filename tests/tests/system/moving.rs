@@ -4,13 +4,14 @@
 //! With the environment variable `QUEENS_FAULTS` set to `full`, machines sleep for more than a minute, and somebody
 //! else takes the address of a coordinator that moves.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use queens_solver::Kernel;
 use queens_tests::cleanup::Undo;
+use queens_tests::guest::Guest;
 use queens_tests::prelude::*;
 
 /// A board that takes one thread of a fast kernel some seconds.
@@ -25,71 +26,31 @@ fn sleep() -> Duration {
 /// pause between attempts reaches 24 s.
 const SOON: u64 = 60;
 
-/// The workers of one user.
-struct User {
-    scratch: TempDir,
+#[track_caller]
+fn wait_for_connection(user: &Guest, name: &str) {
+    wait_for("a connection", || user.status(name).is_some_and(|status| status["connected"] == true));
 }
 
-impl User {
-    fn new() -> Self {
-        Self { scratch: TempDir::new() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
-    }
-
-    fn start(&self, mut command: Command, name: &str) -> Service {
-        command.env("XDG_RUNTIME_DIR", self.path("run"));
-        Service::start(command, &self.path(&format!("{name}.log")))
-    }
-
-    fn status(&self, name: &str) -> Option<Value> {
-        let mut command = program("queens-worker");
-        command.args(["status", "--name", name, "--output", "json"]).env("XDG_RUNTIME_DIR", self.path("run"));
-        let ended = run(command);
-        ended.status.success().then(|| ended.answer())
-    }
-
-    #[track_caller]
-    fn wait_for_connection(&self, name: &str) {
-        wait_until("a connection", || self.status(name).filter(|status| status["connected"] == true));
-    }
-
-    fn n_counted(&self, name: &str) -> u128 {
-        number(&self.status(name).expect("it runs")["subproblems"])
-    }
-
-    /// Tells how many subproblems of a finished job these workers counted twice, and checks the records.
-    #[track_caller]
-    fn check_end(&self, what: &str, status: &Value, names: &[&str], data_dir: &Path) {
-        assert_eq!(status["solutions"], solutions(BOARD), "{status}");
-        let n_recorded: i64 =
-            records(data_dir).expect("readable").iter().map(|one| one.n_subproblems()).sum();
-        let n_recorded = u128::try_from(n_recorded).expect("positive");
-        assert_eq!(n_recorded, number(&status["recorded"]), "all is recorded once");
-        let n_counted: u128 = names.iter().map(|name| self.n_counted(name)).sum();
-        let n_twice = n_counted.checked_sub(n_recorded).expect("all was counted");
-        say(&format!("{what}: {n_twice} of {n_recorded} subproblems were counted twice"));
-        // What a worker counted since its last report, and after its sleep until it is told what others have. That takes
-        // the longer, the busier this machine is.
-        assert!(n_twice * 2 < n_recorded, "{n_twice} of {n_recorded} were counted twice");
-    }
-}
-
-fn number(value: &Value) -> u128 {
-    value.as_str().expect("a number").parse().expect("a number")
-}
-
-fn n_recorded(coordinator: &Coordinator, job: &str) -> u128 {
-    number(&coordinator.status(job)["recorded"])
+/// Tells how many subproblems of a finished job these workers counted twice, and checks the records.
+#[track_caller]
+fn check_end(user: &Guest, what: &str, status: &Value, names: &[&str], data_dir: &Path) {
+    assert_eq!(status["solutions"], solutions(BOARD), "{status}");
+    let n_recorded: i64 = records(data_dir).expect("readable").iter().map(|one| one.n_subproblems()).sum();
+    let n_recorded = u128::try_from(n_recorded).expect("positive");
+    assert_eq!(n_recorded, number(&status["recorded"]), "all is recorded once");
+    let n_counted = |name: &&str| number(&user.status(name).expect("it runs")["subproblems"]);
+    let n_counted: u128 = names.iter().map(n_counted).sum();
+    let n_twice = n_counted.checked_sub(n_recorded).expect("all was counted");
+    say(&format!("{what}: {n_twice} of {n_recorded} subproblems were counted twice"));
+    // What a worker counted since its last report, and after its sleep until it is told what others have. That takes
+    // the longer, the busier this machine is.
+    assert!(n_twice * 2 < n_recorded, "{n_twice} of {n_recorded} were counted twice");
 }
 
 /// Whether others count the leases of the worker that sleeps.
 fn sleep_and_go_on(others_count: bool) {
-    let user = User::new();
-    let data_dir = user.path("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let user = Guest::new();
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let job = coordinator.submit(BOARD);
     let worker = |name: &str, percent: &str| {
         let mut command = worker_command(&coordinator.url(), name, Kernel::Portable);
@@ -97,14 +58,14 @@ fn sleep_and_go_on(others_count: bool) {
         user.start(command, name)
     };
     let mut laptop = worker("laptop", "25");
-    wait_for("a record", || n_recorded(&coordinator, &job) > 0);
+    coordinator.wait_for_records(&job);
     laptop.signal("STOP");
     let other = others_count.then(|| worker("other", "5"));
     // What it reported last may still be on the way.
     thread::sleep(Duration::from_secs(2));
-    let before = n_recorded(&coordinator, &job);
+    let before = coordinator.n_recorded(&job);
     thread::sleep(sleep());
-    let after = n_recorded(&coordinator, &job);
+    let after = coordinator.n_recorded(&job);
     assert_eq!(after > before, others_count, "{before} {after}");
     let n_connected = laptop.log().matches(" connected ").count();
     laptop.signal("CONT");
@@ -113,13 +74,13 @@ fn sleep_and_go_on(others_count: bool) {
         (laptop.log().matches(" connected ").count() > n_connected).then_some(())
     });
     say(&format!("connected {:?} after a sleep of {:?}", woke.elapsed(), sleep()));
-    user.wait_for_connection("laptop");
+    wait_for_connection(&user, "laptop");
     let mut names = vec!["laptop", "fast"];
     names.extend(other.as_ref().map(|_| "other"));
     let fast = user.start(worker_command(&coordinator.url(), "fast", Kernel::best()), "fast");
     let status = coordinator.done(&job);
     let what = if others_count { "asleep, others count" } else { "asleep, alone" };
-    user.check_end(what, &status, &names, &data_dir);
+    check_end(&user, what, &status, &names, &data_dir);
     [laptop, fast].into_iter().chain(other).for_each(Service::stop);
 }
 
@@ -192,15 +153,13 @@ impl Networks {
 }
 
 fn ip(args: &[&str]) -> bool {
-    let mut command = Command::new("ip");
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    Running::start_silent(Command::new("ip").args(args)).wait().status.success()
 }
 
 #[test]
 fn a_worker_goes_on_in_another_network() {
     let Some(networks) = Networks::new() else { return };
-    let user = User::new();
+    let user = Guest::new();
     let data_dir = user.path("data");
     let (listen, url) = (format!("{COORDINATOR}:50051"), format!("http://{COORDINATOR}:50051"));
     let mut command = coordinator_command(&listen, &data_dir);
@@ -248,13 +207,13 @@ fn a_worker_goes_on_in_another_network() {
     let status = wait_until("the end of the job", || {
         Some(ask(&["status", "1"])).filter(|status| status["state"] == "done")
     });
-    user.check_end("in another network", &status, &["laptop", "fast"], &data_dir);
+    check_end(&user, "in another network", &status, &["laptop", "fast"], &data_dir);
     [laptop, fast].into_iter().for_each(Service::stop);
 }
 
 /// A coordinator with a campaign, whose pages stay where they are while it moves.
 struct Site {
-    user: User,
+    user: Guest,
     pages: Port,
 }
 
@@ -265,23 +224,21 @@ impl Site {
             certs(&keys, &[]);
         }
         let mut command = coordinator_command(&port.address(), &data_dir);
-        command.args(["--http", &self.pages.address(), "--tls-cert"]).arg(keys.join("server.pem"));
-        command.arg("--tls-key").arg(keys.join("server.key"));
+        command.args(["--http", &self.pages.address()]);
+        tls_args(&mut command, &keys);
         Coordinator::start_command(command, &data_dir)
     }
 
     fn manage(&self, args: &[&str]) -> String {
         let data_dir = self.user.path("data");
-        let ended =
-            queens_coordinator(&[args, &["--data-dir", data_dir.to_str().expect("UTF-8")]].concat()).good();
-        ended.stdout
+        queens_coordinator(&[args, &["--data-dir", utf8(&data_dir)]].concat()).good().stdout
     }
 }
 
 /// The campaign is closed when the coordinator moves. The worker looks for it where the link says, and nowhere else.
 #[test]
 fn a_coordinator_that_moved_is_found_by_the_link() {
-    let site = Site { user: User::new(), pages: Port::draw() };
+    let site = Site { user: Guest::new(), pages: Port::draw() };
     let (old, new) = (Port::draw(), Port::draw());
     let coordinator = site.coordinator(&old, "data");
     let opened = site.manage(&["campaign", "open"]);
@@ -295,7 +252,7 @@ fn a_coordinator_that_moved_is_found_by_the_link() {
         command.arg(&authority).env("QUEENS_TOKEN", &token);
         run(command)
     };
-    assert!(ask(&old, &["submit", &BOARD.to_string()]).status.success());
+    _ = ask(&old, &["submit", &BOARD.to_string()]).good();
     let home = site.user.path("home");
     fs::create_dir(&home).expect("created");
     let mut command = program("queens-worker");
@@ -313,15 +270,14 @@ fn a_coordinator_that_moved_is_found_by_the_link() {
     if is_full("QUEENS_FAULTS") {
         // Somebody else's coordinator answers where the link leads. It does not have the key.
         let stranger = site.coordinator(&old, "other");
-        let untrusted = "the campaign's site does not answer";
-        wait_for("a question", || anna.log().contains(untrusted));
+        anna.wait_for_log("the campaign's site does not answer");
         assert!(anna.log().contains("it is not known to be the coordinator"), "{}", anna.log());
         assert!(!anna.log().contains("has moved"), "{}", anna.log());
         stranger.stop();
     }
     let moved = Instant::now();
     let coordinator = site.coordinator(&new, "data");
-    site.user.wait_for_connection("anna");
+    wait_for_connection(&site.user, "anna");
     say(&format!("a coordinator that moved was found after {:?}", moved.elapsed()));
     assert!(anna.log().contains("the coordinator has moved, as the campaign's site says"), "{}", anna.log());
     let expected = before.replace(&old.address(), &new.address());
@@ -329,7 +285,7 @@ fn a_coordinator_that_moved_is_found_by_the_link() {
     assert_eq!(fs::read_to_string(&toml).expect("readable"), expected);
     let status =
         wait_until("the end of the job", || Some(status(&new)).filter(|status| status["state"] == "done"));
-    site.user.check_end("a coordinator that moved", &status, &["anna"], &site.user.path("data"));
+    check_end(&site.user, "a coordinator that moved", &status, &["anna"], &site.user.path("data"));
     let told = site.user.status("anna").expect("it runs");
     assert_eq!(told["coordinators"][0], format!("https://{}/", new.address()));
     anna.stop();

@@ -1,7 +1,6 @@
 //! All names of one invitation are one party: its holder lies with eight names, beside three honest invitations.
 
-use std::process::Stdio;
-
+use queens_solver::Kernel;
 use queens_tests::liar::Liar;
 use queens_tests::prelude::*;
 
@@ -16,19 +15,26 @@ struct Cluster {
 }
 
 impl Cluster {
+    fn start() -> Self {
+        let behind = Behind::new(&[]);
+        let operator = behind.token("operator");
+        Self { behind, operator }
+    }
+
     fn queens(&self, args: &[&str]) -> Ended {
-        run(queens(args)
-            .args(["--coordinator", &self.behind.coordinator().url()])
-            .env("QUEENS_TOKEN", &self.operator))
+        self.behind.queens(&self.operator, args)
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        self.queens(&[args, &["--output", "json"]].concat()).answer()
     }
 
     fn status(&self) -> Value {
-        self.queens(&["status", "1", "--output", "json"]).answer()
+        self.json(&["status", "1"])
     }
 
     fn workers(&self) -> Vec<Value> {
-        let workers = self.queens(&["workers", "--output", "json"]).answer();
-        workers.as_array().expect("an array").clone()
+        self.json(&["workers"]).as_array().expect("an array").clone()
     }
 
     /// Invites a person with this many names.
@@ -39,19 +45,13 @@ impl Cluster {
 
 /// Starts a worker with a token at this address.
 fn worker(url: &str, token: &str, name: &str) -> Running {
-    let mut command = program("queens-worker");
-    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", "portable"]);
-    command.env("QUEENS_TOKEN", token);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Running::start_redirected(&mut command)
+    Running::start_silent(worker_command(url, name, Kernel::Portable).env("QUEENS_TOKEN", token))
 }
 
 /// When each name was a party of its own, this job got a wrong number, and anna, bert and carol were blocked.
 #[test]
 fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
-    let behind = Behind::new(&[]);
-    let operator = behind.token("operator");
-    let cluster = Cluster { behind, operator };
+    let cluster = Cluster::start();
     let url = cluster.behind.coordinator().url();
     let liar = Liar::start_consistent(&url, 2_000);
     let token = cluster.invite(50);
@@ -62,9 +62,8 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     wait_for("eleven workers", || cluster.workers().len() == 11);
 
     let n = N.to_string();
-    let submitted =
-        cluster.queens(&["submit", &n, "--method", "search", "--recount", "100", "--second-pass"]);
-    assert!(submitted.status.success(), "{submitted:?}");
+    let submit = ["submit", &n, "--method", "search", "--recount", "100", "--second-pass"];
+    _ = cluster.queens(&submit).good();
     let done = wait_until("the end", || Some(cluster.status()).filter(|status| status["state"] == "done"));
     assert!(liar.n_lies() > 0, "it has not lied");
     assert_eq!((&done["solutions"], &done["agrees"]), (&solutions(N).into(), &true.into()), "{done}");
@@ -77,13 +76,13 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
         assert_eq!(worker["state"] == "blocked", !HONEST.contains(&name), "{worker}");
     }
     for pass in ["1", "2"] {
-        let verdicts = cluster.queens(&["verdicts", pass, "--output", "json"]).answer();
+        let verdicts = cluster.json(&["verdicts", pass]);
         for verdict in verdicts.as_array().expect("an array") {
             assert!(verdict["lost_worker"].as_str().expect("a name").starts_with("mallory-"), "{verdict}");
         }
     }
     let file = cluster.behind.data_dir().with_file_name("certificate");
-    let file = file.to_str().expect("UTF-8");
+    let file = utf8(&file);
     _ = cluster.queens(&["export", "1", file]).good();
     let checked = run(queens(["check", file, "--seconds", "0"]));
     assert!(checked.stdout.contains("confirmed by a second party (100 % of the work)"), "{checked:?}");
@@ -102,9 +101,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
 /// With a single invitation, the job waits, and says why.
 #[test]
 fn a_job_says_that_it_needs_a_second_invitation() {
-    let behind = Behind::new(&[]);
-    let operator = behind.token("operator");
-    let cluster = Cluster { behind, operator };
+    let cluster = Cluster::start();
     let url = cluster.behind.coordinator().url();
     let token = cluster.invite(2);
     let _workers = ["rack-1", "rack-2"].map(|name| worker(&url, &token, name));

@@ -220,13 +220,13 @@ fn follow(name: &str, page: &str) -> Result<(), String> {
         return Err("there is no command that is run".to_owned());
     }
     let scratch = TempDir::new();
-    let [home, outputs] = ["home", "outputs"].map(|name| scratch.path().join(name));
+    let [home, outputs] = ["home", "outputs"].map(|name| scratch.join(name));
     for dir in [&home, &outputs] {
         fs::create_dir(dir).expect("a directory");
     }
-    let path = scratch.path().join(format!("{name}.md"));
+    let path = scratch.join(format!("{name}.md"));
     fs::write(&path, script(page, &commands, &outputs)).expect("a file");
-    let log = scratch.path().join("stderr");
+    let log = scratch.join("stderr");
     let mut running = Running::start_redirected(
         apart("exec bash \"$0\"")
             .arg(&path)

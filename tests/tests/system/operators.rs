@@ -1,6 +1,6 @@
 //! Actions of operators on a running cluster: jobs paused and prioritised, workers drained and blocked, backups.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,27 +10,10 @@ use queens_store::sqlite::{audit, audit_file};
 use queens_tests::prelude::*;
 use queens_tests::session::{begin, hello, said};
 
-fn scratch() -> TempDir {
-    TempDir::new()
-}
-
-fn number(value: &Value) -> u128 {
-    value.as_str().expect("a number as text").parse().expect("digits")
-}
-
-fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
-    number(&coordinator.status(job)["recorded"])
-}
-
 /// Waits until this many subproblems of a job are recorded.
 #[track_caller]
 fn wait_for_records(coordinator: &Coordinator, job: &str, n_recorded: u128) {
-    wait_for("records", || recorded(coordinator, job) >= n_recorded);
-}
-
-#[track_caller]
-fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
-    wait_for(state, || coordinator.status(job)["state"] == state);
+    wait_for("records", || coordinator.n_recorded(job) >= n_recorded);
 }
 
 /// Starts a fast worker to count the rest of a job, and waits for its end.
@@ -47,10 +30,9 @@ fn check_done(coordinator: &Coordinator, job: &str, n: u8) {
     assert_eq!((&status["agrees"], &status["disputed"]), (&Value::from(true), &Value::from(0)), "{status}");
 }
 
-/// Returns the worker with this name from `queens workers --output json`.
+/// Returns the worker with this name.
 fn worker(coordinator: &Coordinator, name: &str) -> Option<Value> {
-    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
-    workers.as_array().expect("an array").iter().find(|worker| worker["name"] == name).cloned()
+    coordinator.workers().into_iter().find(|worker| worker["name"] == name)
 }
 
 /// Whether a worker has records.
@@ -79,7 +61,7 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     coordinator = coordinator.kill_and_restart();
     coordinator.wait_for_workers(2);
     // Other jobs continue, and that one doesn't.
-    let other = coordinator.queens(["count", "12", "--output", "json"]).answer();
+    let other = coordinator.json(["count", "12"]);
     assert_eq!(other["solutions"], solutions(12).as_str());
     let after = coordinator.status(&job);
     for what in ["state", "recorded", "work", "seconds", "workers"] {
@@ -98,24 +80,15 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     assert!(audit(&data_dir).expect("consistent records").iter().all(|job| job.is_complete()));
 }
 
-/// Starts a worker that logs to a file.
-fn logging_worker(coordinator: &Coordinator, name: &str, log: &Path) -> Running {
-    let mut command = program("queens-worker");
-    command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1"]);
-    command.args(["--kernel", "portable"]).args(SLOWLY).stderr(File::create(log).expect("a log file"));
-    Running::start_redirected(&mut command)
-}
-
 #[test]
 fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
     let Scenario { scratch, coordinator, .. } = Scenario::start();
-    let log = scratch.path().join("worker.log");
-    let drained = logging_worker(&coordinator, "drained", &log);
+    let mut drained = logging_worker(&coordinator.url(), "drained", scratch.path());
     let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 10);
     check_says(&coordinator.queens(["workers", "drain", "drained"]), "1 worker named 'drained': draining");
-    _ = drained.wait().good();
-    let log = fs::read_to_string(&log).expect("a log");
+    assert!(drained.wait().success());
+    let log = drained.log();
     let told = "the coordinator says: the operator has drained this worker: it reports its counts and ends";
     assert!(log.contains(told) && log.contains("drained by the coordinator"), "{log}");
     assert_eq!(log.matches("WARN").count(), 1, "{log}");
@@ -134,8 +107,7 @@ fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
 #[test]
 fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     let Scenario { scratch, mut coordinator, .. } = Scenario::start();
-    let log = scratch.path().join("worker.log");
-    let blocked = logging_worker(&coordinator, "bad", &log);
+    let blocked = logging_worker(&coordinator.url(), "bad", scratch.path());
     let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 10);
     check_says(&coordinator.queens(["workers", "block", "bad"]), "1 worker named 'bad': blocked");
@@ -144,7 +116,7 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     let again =
         wait_until("it to come back", || worker(&coordinator, "bad").filter(|w| w["connected"] == true));
     assert_eq!((&again["state"], &again["leases"]), (&Value::from("blocked"), &Value::from(0)), "{again}");
-    let n_recorded = recorded(&coordinator, &job);
+    let n_recorded = coordinator.n_recorded(&job);
     // No other worker is there: with a lease, it would count.
     let other = coordinator.worker("good");
     wait_for_records(&coordinator, &job, n_recorded + 5);
@@ -159,10 +131,8 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     });
     assert!(table.contains("good"), "{table}");
     other.kill();
-    let _again = logging_worker(&coordinator, "bad", &log);
-    wait_for("its log", || {
-        fs::read_to_string(&log).expect("a log").contains("workers named 'bad' are blocked")
-    });
+    let again = logging_worker(&coordinator.url(), "bad", scratch.path());
+    again.wait_for_log("workers named 'bad' are blocked");
     check_says(&coordinator.queens(["workers", "unblock", "bad"]), "1 worker named 'bad': not blocked");
     wait_for("it to count", || counts(&coordinator, "bad"));
     finish(&coordinator, &job, 16);
@@ -206,7 +176,7 @@ fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_anothe
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let job = coordinator.submit(14);
     let broken: Vec<_> = (1..=3).map(|id| runtime.spawn(failing_worker(coordinator.url(), id))).collect();
-    wait_for_state(&coordinator, &job, "failed");
+    coordinator.wait_for_state(&job, "failed");
     let watched = coordinator.queens(["watch", &job]);
     assert_eq!(watched.status.code(), Some(1), "{watched:?}");
     // The list of workers may be a second older than the jobs.
@@ -239,10 +209,7 @@ fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_anothe
 }
 
 fn maintain(args: &[&str], data_dir: &Path) -> Ended {
-    let mut command = program("queens-coordinator");
-    command.args(args).arg("--data-dir").arg(data_dir);
-    // As containers have it.
-    run(command)
+    queens_coordinator(&[args, &["--data-dir", utf8(data_dir)]].concat())
 }
 
 #[test]
@@ -251,10 +218,10 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     let worker = coordinator.worker("only");
     let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 20);
-    let file = scratch.path().join("backup.db");
-    let path = file.to_str().expect("UTF-8");
+    let file = scratch.join("backup.db");
+    let path = utf8(&file);
     check_says(&maintain(&["backup", path], &data_dir), path);
-    let at_backup = recorded(&coordinator, &job);
+    let at_backup = coordinator.n_recorded(&job);
     assert!(maintain(&["backup", path], &data_dir).complaint(1).contains("is there already"));
     assert!(maintain(&["check"], &data_dir).complaint(1).contains("in use by another process"));
     check_says(&maintain(&["check", path], &data_dir), "job 1  n = 16  active");
@@ -264,30 +231,30 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     coordinator.stop();
     worker.kill();
 
-    let restored = scratch.path().join("restored");
+    let restored = scratch.join("restored");
     fs::create_dir(&restored).expect("created");
     fs::copy(&file, restored.join("queens.db")).expect("copied");
     let coordinator = Coordinator::start(&restored);
-    assert_eq!(recorded(&coordinator, &job), in_backup);
+    assert_eq!(coordinator.n_recorded(&job), in_backup);
     let _worker = coordinator.worker("only");
     finish(&coordinator, &job, 16);
     coordinator.stop();
     check_says(&maintain(&["check"], &restored), &format!("{} solutions", solutions(16)));
     // A directory may be given in place of a backup.
-    let given = restored.to_str().expect("UTF-8");
-    check_says(&maintain(&["check", given], Path::new("nowhere")), &format!("{} solutions", solutions(16)));
+    let checked = maintain(&["check", utf8(&restored)], Path::new("nowhere"));
+    check_says(&checked, &format!("{} solutions", solutions(16)));
     tamper(&restored, "UPDATE record SET solutions = solutions + 1 WHERE part = 7");
     assert!(maintain(&["check"], &restored).complaint(1).contains("part 7"));
 }
 
 #[test]
 fn a_coordinator_listens_on_names_and_says_what_it_expects() {
-    let scratch = scratch();
-    let listen = |address: &str| run(coordinator_command(address, &scratch.path().join("data")));
+    let scratch = TempDir::new();
+    let listen = |address: &str| run(coordinator_command(address, &scratch.join("data")));
     assert!(listen("localhost").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("localhost:http").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("host.invalid:1").complaint(1).contains("failed to listen on host.invalid:1"));
-    Coordinator::start_listening("localhost:0", &scratch.path().join("data")).stop();
+    Coordinator::start_listening("localhost:0", &scratch.join("data")).stop();
 }
 
 #[test]
@@ -336,11 +303,7 @@ fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
 fn boards_of_a_range_are_submitted_one_by_one_until_one_is_refused() {
     let behind = Behind::new(&["--max-submissions", "5"]);
     let token = behind.token("operator");
-    let queens = |args: &str| {
-        let mut command = behind.coordinator().queens_command(args.split(' '));
-        command.env("QUEENS_TOKEN", &token);
-        run(command)
-    };
+    let queens = |args: &str| behind.queens(&token, args.split(' '));
     check_says(&queens("submit 8-10 --priority 3"), "1\n2\n3\n");
     let jobs = queens("jobs --output json").answer();
     let jobs = jobs.as_array().expect("a list");
@@ -360,12 +323,12 @@ fn boards_of_a_range_are_submitted_one_by_one_until_one_is_refused() {
 #[test]
 fn jobs_are_listed_by_their_states() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
-    let jobs = |state: &str| coordinator.queens(["jobs", "--state", state, "--output", "json"]).answer();
+    let jobs = |state: &str| coordinator.json(["jobs", "--state", state]);
     check_says(&coordinator.queens(["jobs", "--state", "running"]), "no jobs; 'queens submit N' makes one");
     let ids = [coordinator.submit(14), coordinator.submit(14), coordinator.submit(14)];
     assert_eq!(coordinator.queens(["cancel", &ids[0]]).status.code(), Some(0));
     assert_eq!(coordinator.queens(["pause", &ids[1]]).status.code(), Some(0));
-    wait_for_state(&coordinator, &ids[2], "queued");
+    coordinator.wait_for_state(&ids[2], "queued");
     for (state, expected) in
         [("cancelled", &[1][..]), ("paused,cancelled", &[1, 2]), ("queued", &[3]), ("done", &[])]
     {

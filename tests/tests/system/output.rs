@@ -40,7 +40,7 @@ fn an_answer_that_nobody_can_have_is_an_error() {
 #[test]
 fn an_answer_that_nobody_wants_is_none() {
     let dir = TempDir::new();
-    let file = dir.path().join("board.svg");
+    let file = dir.join("board.svg");
     for args in ANSWERS {
         for to in [">/dev/null", "1<>/dev/null", "2>&- | true"] {
             let outcome = redirected(args, to);

@@ -3,124 +3,80 @@
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use queens_solver::Kernel;
+use queens_tests::guest::Guest;
 use queens_tests::prelude::*;
 
 /// A board that takes any machine here some hours, and one that takes some seconds.
 const LONG: u8 = 22;
 const SHORT: u8 = 15;
 
-/// A user who lends a machine: workers whose sockets are in a directory of their own.
-struct Guest {
-    scratch: TempDir,
+/// Starts a worker of the user.
+fn start(guest: &Guest, url: &str, name: &str, options: &[&str]) -> Service {
+    let mut command = worker_command(url, name, Kernel::Portable);
+    command.args(options);
+    guest.start(command, name)
 }
 
-impl Guest {
-    fn new() -> Self {
-        Self { scratch: TempDir::new() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
-    }
-
-    fn with_sockets(&self, mut command: Command) -> Command {
-        command.env("XDG_RUNTIME_DIR", self.path("run"));
-        command
-    }
-
-    fn worker(&self, url: &str, name: &str, options: &[&str]) -> Service {
-        self.worker_by(worker_command(url, name, Kernel::Portable), name, options)
-    }
-
-    fn worker_by(&self, mut command: Command, name: &str, options: &[&str]) -> Service {
-        command.args(options);
-        Service::start(self.with_sockets(command), &self.path(&format!("{name}.log")))
-    }
-
-    /// Runs a command of `queens-worker` that talks to a worker.
-    fn run(&self, args: &[&str]) -> Ended {
-        let mut command = self.with_sockets(program("queens-worker"));
-        command.args(args);
-        run(command)
-    }
-
-    /// Returns what a command prints.
-    #[track_caller]
-    fn told(&self, args: &[&str]) -> String {
-        let ended = self.run(args);
-        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
-        ended.stdout.trim_end().to_owned()
-    }
-
-    #[track_caller]
-    fn status(&self, name: &str) -> Value {
-        self.run(&["status", "--name", name, "--output", "json"]).answer()
-    }
-
-    /// Waits until the worker answers and is in this state.
-    #[track_caller]
-    fn wait_for(&self, name: &str, state: &str) -> Value {
-        wait_until(state, || {
-            let ended = self.run(&["status", "--name", name, "--output", "json"]);
-            (ended.status.success()).then(|| ended.answer()).filter(|status| status["state"] == state)
-        })
-    }
-
-    fn sockets(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path("run/queens-worker")).into_iter().flatten();
-        let names = entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    }
+/// Returns what a command of the user prints.
+#[track_caller]
+fn prints(guest: &Guest, args: &[&str]) -> String {
+    let ended = guest.run(args);
+    assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    ended.stdout.trim_end().to_owned()
 }
 
-fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
-    coordinator.status(job)["recorded"].as_str().expect("a number").parse().expect("a number")
+/// Returns the state of a worker that answers.
+#[track_caller]
+fn state(guest: &Guest, name: &str) -> Value {
+    guest.status(name).expect("it answers")["state"].clone()
 }
 
-fn wait_for_log(worker: &Service, text: &str) {
-    wait_for(text, || worker.log().contains(text));
+fn sockets(guest: &Guest) -> Vec<String> {
+    let entries = fs::read_dir(guest.path("run/queens-worker")).into_iter().flatten();
+    let names = entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }
 
 #[test]
 fn a_user_pauses_a_worker_and_lets_it_count_again() {
     let guest = Guest::new();
-    let coordinator = Coordinator::start(&guest.path("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let job = coordinator.submit(LONG);
-    let worker = guest.worker(&coordinator.url(), "anna", &SLOWLY);
+    let worker = start(&guest, &coordinator.url(), "anna", &SLOWLY);
     let status = guest.wait_for("anna", "counting");
     assert_eq!(
         (&status["connected"], &status["reasons"]),
         (&Value::from(true), &Value::from([""; 0].to_vec()))
     );
     assert_eq!(status["coordinators"][0], format!("{}/", coordinator.url()));
-    wait_for("a record", || recorded(&coordinator, &job) > 0);
-    assert_eq!(guest.told(&["pause"]), "anna: not counting: paused by you");
-    wait_for_log(&worker, "paused; everything it counted is recorded");
+    coordinator.wait_for_records(&job);
+    assert_eq!(prints(&guest, &["pause"]), "anna: not counting: paused by you");
+    worker.wait_for_log("paused; everything it counted is recorded");
     coordinator.wait_for_workers(0);
-    let status = guest.status("anna");
+    let status = guest.status("anna").expect("it answers");
     assert_eq!((&status["state"], &status["connected"]), (&Value::from("paused"), &Value::from(false)));
-    let told = guest.told(&["status", "--name", "anna"]);
+    let told = prints(&guest, &["status", "--name", "anna"]);
     assert!(told.contains("state        not counting: paused by you"), "{told}");
     assert!(told.contains(" core-hours in 0 minutes"), "{told}");
     // Its leases are free for others at once.
     assert_eq!(coordinator.status(&job)["workers"], 0, "{:?}", coordinator.status(&job));
-    let before = recorded(&coordinator, &job);
-    guest.told(&["resume", "--name", "anna"]);
+    let before = coordinator.n_recorded(&job);
+    prints(&guest, &["resume", "--name", "anna"]);
     guest.wait_for("anna", "counting");
-    wait_for("more records", || recorded(&coordinator, &job) > before);
-    assert_eq!(guest.told(&["stop"]), "anna: leaving");
+    wait_for("more records", || coordinator.n_recorded(&job) > before);
+    assert_eq!(prints(&guest, &["stop"]), "anna: leaving");
     let mut worker = worker;
     assert!(worker.wait().success());
     assert!(worker.log().contains("left; everything it counted is recorded"), "{}", worker.log());
-    assert_eq!(guest.sockets(), [""; 0]);
+    assert_eq!(sockets(&guest), [""; 0]);
     let log = coordinator.log();
     assert!(!log.contains("nothing was heard") && !log.contains("connection to worker lost"), "{log}");
 }
@@ -128,14 +84,14 @@ fn a_user_pauses_a_worker_and_lets_it_count_again() {
 #[test]
 fn pauses_in_quick_turn_lose_no_count() {
     let guest = Guest::new();
-    let coordinator = Coordinator::start(&guest.path("data"));
-    let worker = guest.worker(&coordinator.url(), "anna", &[]);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
+    let worker = start(&guest, &coordinator.url(), "anna", &[]);
     guest.wait_for("anna", "no_job");
     let job = coordinator.submit(SHORT);
     let began = Instant::now();
     while coordinator.status(&job)["state"] != "done" && began.elapsed() < Duration::from_secs(5) {
-        guest.told(&["pause"]);
-        guest.told(&["resume"]);
+        prints(&guest, &["pause"]);
+        prints(&guest, &["resume"]);
     }
     let status = coordinator.done(&job);
     assert_eq!(status["solutions"], solutions(SHORT));
@@ -148,16 +104,16 @@ fn pauses_in_quick_turn_lose_no_count() {
 fn a_paused_worker_ends_at_once() {
     let guest = Guest::new();
     // Nobody listens there.
-    let worker = guest.worker("http://127.0.0.1:9", "anna", &[]);
+    let worker = start(&guest, "http://127.0.0.1:9", "anna", &[]);
     guest.wait_for("anna", "no_connection");
-    guest.told(&["pause"]);
+    prints(&guest, &["pause"]);
     guest.wait_for("anna", "paused");
     // A worker that nobody pauses waits for half a minute between attempts; a paused one makes none.
     let log = worker.log();
     worker.stop();
     assert!(log.contains("not counting: paused by you"), "{log}");
     // Pause and stop at once.
-    let mut worker = guest.worker("http://127.0.0.1:9", "anna", &[]);
+    let mut worker = start(&guest, "http://127.0.0.1:9", "anna", &[]);
     guest.wait_for("anna", "no_connection");
     thread::scope(|scope| {
         scope.spawn(|| guest.run(&["pause"]));
@@ -172,14 +128,14 @@ fn several_workers_are_told_apart_and_a_killed_one_is_replaced() {
     let mut nobody = guest.run(&["status"]);
     assert_eq!(nobody.complaint(1), "error: no worker of yours answers on this machine");
     let url = "http://127.0.0.1:9";
-    let [anna, berta] = ["anna", "berta b."].map(|name| guest.worker(url, name, &[]));
+    let [anna, berta] = ["anna", "berta b."].map(|name| start(&guest, url, name, &[]));
     ["anna", "berta b."].iter().for_each(|name| drop(guest.wait_for(name, "no_connection")));
     assert_eq!(
         guest.run(&["pause"]).complaint(1),
         "error: 2 of your workers run on this machine: name one by --name (anna, berta b.)"
     );
-    assert_eq!(guest.told(&["pause", "--name", "berta b."]), "berta b.: not counting: paused by you");
-    assert_eq!(guest.status("anna")["state"], "no_connection");
+    assert_eq!(prints(&guest, &["pause", "--name", "berta b."]), "berta b.: not counting: paused by you");
+    assert_eq!(state(&guest, "anna"), "no_connection");
     nobody = guest.run(&["stop", "--name", "carla"]);
     let told = "error: no worker named 'carla' of yours answers on this machine; there is anna, berta b.";
     assert_eq!(nobody.complaint(1), told);
@@ -189,30 +145,27 @@ fn several_workers_are_told_apart_and_a_killed_one_is_replaced() {
         let mut stream = UnixStream::connect(&socket).expect("connected");
         _ = stream.write_all(garbage);
     }
-    assert_eq!(guest.status("anna")["state"], "no_connection");
+    assert_eq!(state(&guest, "anna"), "no_connection");
     // A killed worker leaves its socket.
     anna.kill();
-    assert!(guest.sockets().contains(&"anna.socket".to_owned()));
-    let told = guest.told(&["resume"]);
+    assert!(sockets(&guest).contains(&"anna.socket".to_owned()));
+    let told = prints(&guest, &["resume"]);
     assert!(told.starts_with("berta b.: not counting: no connection to a coordinator"), "{told}");
-    let anna = guest.worker(url, "anna", &[]);
+    let anna = start(&guest, url, "anna", &[]);
     guest.wait_for("anna", "no_connection");
     // One with the same name counts all the same.
-    let mut command = worker_command(url, "anna", Kernel::Portable);
-    command.env("QUEENS_THREADS", "1");
-    let second = Service::start(guest.with_sockets(command), &guest.path("second.log"));
-    wait_for_log(&second, "another worker of yours has the name 'anna'");
+    let second = guest.start(worker_command(url, "anna", Kernel::Portable), "second");
+    second.wait_for_log("another worker of yours has the name 'anna'");
     second.stop();
-    assert_eq!(guest.status("anna")["state"], "no_connection");
+    assert_eq!(state(&guest, "anna"), "no_connection");
     [anna, berta].into_iter().for_each(Service::stop);
-    assert_eq!(guest.sockets(), [""; 0]);
+    assert_eq!(sockets(&guest), [""; 0]);
 }
 
 #[test]
 fn a_wrong_schedule_or_zone_is_said_at_the_start() {
-    let mut command = program("queens-worker");
-    command.args(["--check-config", "--schedule", "Mon-Fri 19:00"]);
-    let told = run(command).complaint(2).to_owned();
+    let refused = run(program("queens-worker").args(["--check-config", "--schedule", "Mon-Fri 19:00"]));
+    let told = refused.complaint(2);
     let hint =
         "'Mon-Fri 19:00': '19:00' has no end; expected days and hours such as 'Mon-Fri 19:00-07:00, Sat-Sun'";
     assert!(told.contains(hint), "{told}");
@@ -227,15 +180,15 @@ fn a_wrong_schedule_or_zone_is_said_at_the_start() {
 fn a_worker_with_nothing_to_count_ends_after_its_limit() {
     let guest = Guest::new();
     let sentence = "there was nothing to count for 2s, the limit of --idle-timeout: leaving";
-    let coordinator = Coordinator::start(&guest.path("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     for (name, url) in [("away", "http://127.0.0.1:9".to_owned()), ("idle", coordinator.url())] {
-        let mut worker = guest.worker(&url, name, &["--idle-timeout", "2s"]);
+        let mut worker = start(&guest, &url, name, &["--idle-timeout", "2s"]);
         assert!(worker.wait().success(), "{}", worker.log());
         assert!(worker.log().contains(sentence), "{}", worker.log());
     }
     // It counts a job for longer than that, and then ends.
     let job = coordinator.submit(SHORT);
-    let mut worker = guest.worker(&coordinator.url(), "busy", &["--idle-timeout", "2s"]);
+    let mut worker = start(&guest, &coordinator.url(), "busy", &["--idle-timeout", "2s"]);
     assert!(worker.wait().success(), "{}", worker.log());
     assert_eq!(coordinator.status(&job)["state"], "done");
 }
@@ -243,7 +196,7 @@ fn a_worker_with_nothing_to_count_ends_after_its_limit() {
 #[test]
 fn a_nice_worker_has_the_lowest_priority() {
     let guest = Guest::new();
-    let worker = guest.worker("http://127.0.0.1:9", "anna", &["--nice"]);
+    let worker = start(&guest, "http://127.0.0.1:9", "anna", &["--nice"]);
     guest.wait_for("anna", "no_connection");
     let tasks = Path::new("/proc").join(worker.id().to_string()).join("task");
     let mut found = Vec::new();
@@ -287,7 +240,7 @@ fn a_worker_counts_while_nobody_uses_the_machine() {
             .starts_with("error: whether somebody uses this machine, which --when-idle needs, is not known")
     );
     fs::write(&answer, "b false\nt 0\n").expect("written");
-    let worker = guest.worker_by(idle_worker(&guest, "5m"), "anna", &[]);
+    let worker = guest.start(idle_worker(&guest, "5m"), "anna");
     assert_eq!(guest.wait_for("anna", "paused")["reasons"][0], "somebody uses this machine");
     fs::write(&answer, "b true\nt 0\n").expect("written");
     guest.wait_for("anna", "no_connection");
@@ -310,7 +263,7 @@ fn an_x_server_tells_whether_somebody_uses_the_machine() {
     });
     let mut command = idle_worker(&guest, "1s");
     command.env("DISPLAY", &display);
-    let worker = guest.worker_by(command, "anna", &[]);
+    let worker = guest.start(command, "anna");
     guest.wait_for("anna", "no_connection");
     // Logind would be wrong now, too.
     fs::write(guest.path("answer"), "b true\nt 0\n").expect("written");
@@ -320,7 +273,7 @@ fn an_x_server_tells_whether_somebody_uses_the_machine() {
         let mut mouse = clean(Command::new("xdotool"));
         mouse.args(["mousemove", &x.to_string(), "10"]).env("DISPLAY", &display);
         assert!(run(mouse).status.success());
-        let status = guest.status("anna");
+        let status = guest.status("anna").expect("it answers");
         (status["state"] == "paused").then(|| status["reasons"].clone())
     });
     assert_eq!(reasons[0], "somebody uses this machine");

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use queens_tests::http::Answer;
 use queens_tests::prelude::*;
@@ -37,9 +37,7 @@ impl Site {
         let behind = Behind::start(data_dir, &[&urls, store, args].concat());
         let store = store.iter().map(|&arg| arg.to_owned()).collect();
         let mut site = Self { behind, store, operator: String::new(), code: String::new() };
-        let opened = site.manage(&["campaign", "open"]);
-        site.code =
-            opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link").to_owned();
+        site.code = code_in(&site.manage(&["campaign", "open"])).to_owned();
         site.operator = site.token("operator");
         site
     }
@@ -68,24 +66,18 @@ impl Site {
 
     /// Joins and returns the token.
     fn join(&self, name: &str) -> String {
-        let joined = http::post(
-            &self.http(),
-            &format!("/api/v1/join/{}", self.code),
-            &json!({ "name": name }).to_string(),
-        );
-        assert_eq!(joined.status, 201, "{joined:?}");
-        joined.json()["token"].as_str().expect("a token").to_owned()
+        join(&self.http(), &self.code, name)
     }
 
     fn worker(&self, token: &str, name: &str, home: &Path) -> Running {
         let mut command = command(home);
         command.args(["--coordinator", &self.behind.coordinator().url(), "--name", name, "--threads", "1"]);
         command.env("QUEENS_TOKEN", token).env("QUEENS_KERNEL", "portable");
-        Running::start_redirected(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+        Running::start_silent(command)
     }
 
     fn submit(&self, body: &Value) {
-        let submitted = http::ask(&self.http(), &self.operator, "POST", "/api/v1/jobs", &body.to_string());
+        let submitted = self.behind.ask(&self.operator, "POST", "/api/v1/jobs", &body.to_string());
         assert_eq!(submitted.status, 201, "{submitted:?}");
     }
 
@@ -138,10 +130,10 @@ fn a_database_tells_the_same() {
 
 fn check_sums(store: &[&str]) {
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     let site = Site::start(&data_dir, store, &["--public"]);
     let (anna, bert) = (site.join("anna"), site.join("bert"));
-    let home = scratch.path().join("home");
+    let home = scratch.join("home");
     let others = site.token("worker");
     let workers = [
         site.worker(&anna, SECRETS[0], &home),
@@ -259,7 +251,7 @@ fn check_names(site: &Site) {
 #[test]
 fn nothing_is_public_unless_the_operator_says_so() {
     let scratch = TempDir::new();
-    let site = Site::start(&scratch.path().join("data"), &[], &[]);
+    let site = Site::start(&scratch.join("data"), &[], &[]);
     _ = site.join("anna");
     for path in ["/public", "/people", "/people/anna", "/people/anna/badge.svg", "/people/bert"] {
         let page = site.get(path);
@@ -281,10 +273,6 @@ fn nothing_is_public_unless_the_operator_says_so() {
     }
     let page = site.get(&format!("/join/{}", site.code));
     assert!(page.status == 200 && !page.body.contains("/people"), "{page:?}");
-    let wrong = run({
-        let mut command = program("queens-coordinator");
-        command.arg("--public").arg("--data-dir").arg(scratch.path().join("other"));
-        command
-    });
+    let wrong = queens_coordinator(&["--public", "--data-dir", utf8(&scratch.join("other"))]);
     assert!(wrong.complaint(2).contains("--http"), "{wrong:?}");
 }

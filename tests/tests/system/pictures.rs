@@ -93,7 +93,7 @@ fn columns(text: &str) -> Vec<u32> {
 #[test]
 fn a_png_shows_the_board() {
     let temp = TempDir::new();
-    let file = temp.path().join("board.png");
+    let file = temp.join("board.png");
     for n in [1, 4, 8, 25] {
         let solution = columns(&run(queens(["solve", &n.to_string()])).stdout);
         for (size, tile) in [("", 48), (" --tile-size 17", 17), (" --tile-size 33", 33)] {
@@ -143,14 +143,14 @@ fn squares_have_names_in_the_colours_of_a_theme() {
         for file in ["b.svg", "b.png"] {
             draw(temp.path(), &format!("render 8 -o {file} --coordinates --theme {theme}"));
         }
-        let svg = fs::read_to_string(temp.path().join("b.svg")).expect("drawn");
+        let svg = fs::read_to_string(temp.join("b.svg")).expect("drawn");
         let document = Document::parse(&svg).expect("XML");
         let mut moved = document.descendants().filter_map(|node| node.attribute("transform"));
         let moved = moved.find_map(|transform| transform.strip_prefix("translate(")?.strip_suffix(')'));
         let origin = moved.and_then(|origin| origin.split_once(' '));
         let (left, top): (u32, u32) =
             origin.map(|(x, y)| (x.parse().expect("x"), y.parse().expect("y"))).expect("two numbers");
-        let pixels = Pixels::of_png(&temp.path().join("b.png"));
+        let pixels = Pixels::of_png(&temp.join("b.png"));
         let [light, dark, ink] = colours
             .map(|colour| [1, 3, 5].map(|at| u8::from_str_radix(&colour[at..at + 2], 16).expect("a colour")));
         for (square, column) in
@@ -199,10 +199,10 @@ fn text_is_written_unless_a_picture_is_asked_for() {
     assert_eq!(run(queens(["render", "4"])).stdout, text);
     let temp = TempDir::new();
     draw(temp.path(), "render 4 -o board.txt");
-    assert_eq!(fs::read_to_string(temp.path().join("board.txt")).expect("drawn"), text);
+    assert_eq!(fs::read_to_string(temp.join("board.txt")).expect("drawn"), text);
     assert_eq!(run(queens(["render", "4", "--all"])).stdout.split("\n\n").count(), 2);
     draw(temp.path(), "render 4 -o other --format png");
-    check_png(&Pixels::of_png(&temp.path().join("other")), 48, &[1, 3, 0, 2]);
+    check_png(&Pixels::of_png(&temp.join("other")), 48, &[1, 3, 0, 2]);
 }
 
 #[test]
@@ -212,12 +212,12 @@ fn a_contact_sheet_shows_all_solutions() {
         let n: u32 = args[..1].parse().expect("a digit");
         draw(temp.path(), &format!("render {args} -o sheet.svg --tile-size 12"));
         draw(temp.path(), &format!("render {args} -o sheet.png --tile-size 12"));
-        let svg = fs::read_to_string(temp.path().join("sheet.svg")).expect("drawn");
+        let svg = fs::read_to_string(temp.join("sheet.svg")).expect("drawn");
         let document = Document::parse(&svg).expect("XML");
         let boards = document.descendants().filter(|node| node.attribute("href") == Some("#board"));
         assert_eq!((boards.count(), queens_of(&document).count()), (n_boards, n_boards * n as usize));
         let list = run(queens(format!("list {args}").replace(" --all", "").split(' '))).stdout;
-        let pixels = Pixels::of_png(&temp.path().join("sheet.png"));
+        let pixels = Pixels::of_png(&temp.join("sheet.png"));
         assert_eq!(pixels.width, attribute(document.root_element(), "width") as usize);
         // 12 pixels a square, 3 the frame, 18 between boards.
         let pitch = n * 12 + 6 + 18;
@@ -284,7 +284,7 @@ fn a_gif_shows_the_search() {
     {
         let all_flag = if all { " --all" } else { "" };
         draw(temp.path(), &format!("animate {n} -o a.gif --tile-size {tile} --delay 50{all_flag}"));
-        check_gif(&fs::read(temp.path().join("a.gif")).expect("drawn"), n, tile, all);
+        check_gif(&fs::read(temp.join("a.gif")).expect("drawn"), n, tile, all);
     }
 }
 
@@ -363,7 +363,7 @@ fn the_plot_is_drawn_beside_the_table() {
     let temp = TempDir::new();
     let outcome = in_dir(temp.path(), "table 4-8 --method bitmask,kernel --plot plot.svg");
     assert_eq!((outcome.status.code(), outcome.stdout.lines().count()), (Some(0), 6), "{outcome:?}");
-    let svg = fs::read_to_string(temp.path().join("plot.svg")).expect("drawn");
+    let svg = fs::read_to_string(temp.join("plot.svg")).expect("drawn");
     let document = Document::parse(&svg).expect("XML");
     let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
     for text in ["board size n", "time (logarithmic)", "bitmask", "kernel", "4", "8"] {
@@ -389,8 +389,8 @@ fn names(dir: &Path) -> Vec<String> {
 #[test]
 fn what_can_not_be_written_is_named_and_nothing_stays_behind() {
     let temp = TempDir::new();
-    fs::write(temp.path().join("old.png"), "precious").expect("writable");
-    fs::create_dir(temp.path().join("dir.svg")).expect("writable");
+    fs::write(temp.join("old.png"), "precious").expect("writable");
+    fs::create_dir(temp.join("dir.svg")).expect("writable");
     for (args, what) in [
         ("render 8 -o missing/board.svg", "'missing/board.svg': there is no directory 'missing'"),
         ("render 8 -o dir.svg", "'dir.svg'"),
@@ -406,7 +406,7 @@ fn what_can_not_be_written_is_named_and_nothing_stays_behind() {
         let complaint = outcome.complaint(1);
         assert!(complaint.contains(what), "'{what}' is not in: {complaint}");
         assert_eq!(names(temp.path()), ["dir.svg", "old.png"], "{args}");
-        assert_eq!(fs::read(temp.path().join("old.png")).expect("still there"), b"precious");
+        assert_eq!(fs::read(temp.join("old.png")).expect("still there"), b"precious");
     }
 }
 
@@ -428,14 +428,14 @@ fn a_file_that_would_be_large_is_written_only_if_that_is_meant() {
 fn files_are_replaced_whole_and_keep_their_permissions_and_links() {
     let temp = TempDir::new();
     draw(temp.path(), "render 4 -o new.svg");
-    let mode = |name: &str| fs::metadata(temp.path().join(name)).expect("there").mode() & 0o777;
-    File::create(temp.path().join("usual")).expect("writable");
+    let mode = |name: &str| fs::metadata(temp.join(name)).expect("there").mode() & 0o777;
+    File::create(temp.join("usual")).expect("writable");
     assert_eq!(mode("new.svg"), mode("usual"), "like any new file");
-    symlink("new.svg", temp.path().join("link.svg")).expect("linked");
-    let before = fs::read(temp.path().join("new.svg")).expect("there");
+    symlink("new.svg", temp.join("link.svg")).expect("linked");
+    let before = fs::read(temp.join("new.svg")).expect("there");
     draw(temp.path(), "render 5 -o link.svg");
-    assert!(fs::symlink_metadata(temp.path().join("link.svg")).expect("there").is_symlink());
-    assert_ne!(fs::read(temp.path().join("new.svg")).expect("there"), before);
+    assert!(fs::symlink_metadata(temp.join("link.svg")).expect("there").is_symlink());
+    assert_ne!(fs::read(temp.join("new.svg")).expect("there"), before);
     assert_eq!(names(temp.path()), ["link.svg", "new.svg", "usual"]);
     // A device is written to, and not replaced.
     draw(temp.path(), "render 5 -o /dev/null --format svg");

@@ -15,7 +15,6 @@ use proptest::test_runner::TestRunner;
 use queens_ledger::store::StoreError;
 use queens_store::postgres::{Contact, LeaderCandidate, PostgresStore, Server};
 use queens_tests::prelude::*;
-use std::process::Command;
 
 use self::steps::{any_steps, assert_same_records, play};
 
@@ -157,12 +156,6 @@ fn who_has_given_up_waiting_takes_nothing() {
     assert_eq!(epoch(), before);
 }
 
-fn with_store(listen: &str, data_dir: &Path, address: &str) -> Command {
-    let mut command = coordinator_command(listen, data_dir);
-    command.args(["--store", address]);
-    command
-}
-
 /// Returns the output of `check` for a store.
 #[track_caller]
 fn checked(place: &str) -> String {
@@ -179,7 +172,7 @@ fn counts_whatever_is_killed_and_moves() {
     let Some(mut postgres) = Postgres::start("") else { return };
     let address = postgres.database("counts");
     let dir = TempDir::new();
-    let data_dir = dir.path().join("data");
+    let data_dir = dir.join("data");
     let start = |listen: &str| Coordinator::start_command(with_store(listen, &data_dir, &address), &data_dir);
     let mut coordinator = start("127.0.0.1:0");
     let _worker = coordinator.worker("anna");
@@ -197,9 +190,7 @@ fn counts_whatever_is_killed_and_moves() {
     assert!(coordinator.log().contains("waiting to lead"), "{}", coordinator.log());
     wait_until("more records", || records(&postgres).ok().filter(|n| *n > before));
     postgres.kill();
-    wait_for("a complaint", || {
-        coordinator.log().contains("nothing is acknowledged until the store can be written again")
-    });
+    coordinator.wait_for_log("nothing is acknowledged until the store can be written again");
     postgres.run();
     let waited = coordinator.queens(["watch", &job]);
     assert!(waited.stdout.contains("2279184"), "{} {}", waited.stdout, waited.stderr);
@@ -207,7 +198,7 @@ fn counts_whatever_is_killed_and_moves() {
 
     let proved = checked(&address);
     assert!(proved.contains(": 2279184 solutions"), "{proved}");
-    let moved = dir.path().join("moved");
+    let moved = dir.join("moved");
     let to = moved.to_str().expect("UTF-8");
     let answer = queens_coordinator(&["move", "--from", &address, "--to", to]);
     assert!(answer.status.success(), "{}", answer.stderr);
@@ -234,7 +225,7 @@ fn waits_for_a_server_and_says_so() {
     let address = postgres.database("late");
     postgres.kill();
     let dir = TempDir::new();
-    let data_dir = dir.path().join("data");
+    let data_dir = dir.join("data");
     let log = data_dir.with_extension("log");
     thread::scope(|scope| {
         let started = scope

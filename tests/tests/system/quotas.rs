@@ -15,46 +15,23 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 
-/// A coordinator with low quotas.
-struct Site {
-    behind: Behind,
-    /// A viewer's token.
-    viewer: String,
+/// Starts a coordinator with low quotas.
+fn start() -> Behind {
+    // Fewer requests than places for event streams; otherwise the first stream would lose its place.
+    Behind::new(&["--max-submissions", "30", "--max-requests", "40"])
 }
 
-impl Site {
-    fn start() -> Self {
-        // Fewer requests than places for event streams; otherwise the first stream would lose its place.
-        let most = ["--max-submissions", "30", "--max-requests", "40"];
-        let behind = Behind::new(&most);
-        let viewer = behind.token("viewer");
-        Self { behind, viewer }
-    }
-
-    fn coordinator(&self) -> &Coordinator {
-        self.behind.coordinator()
-    }
-
-    fn token(&self, role: &str) -> String {
-        self.behind.token(role)
-    }
-
-    fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> http::Answer {
-        http::ask(&self.coordinator().http(), token, method, path, body)
-    }
-
-    /// Opens an event stream; returns the connection, and the beginning of the answer.
-    fn follow(&self, token: &str) -> (TcpStream, String) {
-        let address = self.coordinator().http();
-        let mut stream = TcpStream::connect(&address).expect("it listens");
-        let head =
-            format!("GET /api/v1/live HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
-        stream.write_all(head.as_bytes()).expect("sent");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
-        let mut answer = [0; 12];
-        stream.read_exact(&mut answer).expect("an answer");
-        (stream, String::from_utf8_lossy(&answer).into_owned())
-    }
+/// Opens an event stream; returns the connection, and the beginning of the answer.
+fn follow(site: &Behind, token: &str) -> (TcpStream, String) {
+    let address = site.coordinator().http();
+    let mut stream = TcpStream::connect(&address).expect("it listens");
+    let head =
+        format!("GET /api/v1/live HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(head.as_bytes()).expect("sent");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).expect("an answer");
+    (stream, String::from_utf8_lossy(&answer).into_owned())
 }
 
 fn credentials(token: &str) -> Credentials {
@@ -63,18 +40,18 @@ fn credentials(token: &str) -> Credentials {
 }
 
 /// Returns the route to the coordinator with a token.
-fn route(site: &Site, token: &str) -> Route {
+fn route(site: &Behind, token: &str) -> Route {
     let address = endpoint(&site.coordinator().url()).expect("a URL");
     Route::new(address, &credentials(token)).expect("a route")
 }
 
 #[test]
 fn one_person_has_so_many_requests_at_a_time() {
-    let site = Site::start();
+    let site = start();
     let [greedy, other] = [(); 2].map(|()| site.token("viewer"));
     let mut open = Vec::new();
     let refused = loop {
-        let (stream, answer) = site.follow(&greedy);
+        let (stream, answer) = follow(&site, &greedy);
         if answer.ends_with("200") {
             open.push(stream);
         } else {
@@ -94,7 +71,7 @@ fn one_person_has_so_many_requests_at_a_time() {
 
 #[test]
 fn one_person_submits_so_many_jobs() {
-    let site = Site::start();
+    let site = start();
     let [greedy, other] = [(); 2].map(|()| site.token("operator"));
     let statuses: Vec<u16> =
         (0..200).map(|_| site.ask(&greedy, "POST", "/api/v1/jobs", "{\"n\":4}").status).collect();
@@ -103,11 +80,7 @@ fn one_person_submits_so_many_jobs() {
     assert!((30..200).contains(&n_taken), "{statuses:?}");
     assert!(statuses.iter().all(|status| [201, 429].contains(status)), "{statuses:?}");
     // The other protocol counts for the same person, who can still read.
-    let queens = |args: &[&str]| {
-        let mut command = site.coordinator().queens_command(args);
-        command.env("QUEENS_TOKEN", &greedy);
-        run(command)
-    };
+    let queens = |args: &[&str]| site.queens(&greedy, args);
     let mut submitted = (0..20).map(|_| queens(&["submit", "5"]));
     let refused = submitted.find(|ended| !ended.status.success()).expect("faster than one a second");
     assert!(refused.complaint(1).contains("30 jobs were submitted with this invitation"));
@@ -117,7 +90,7 @@ fn one_person_submits_so_many_jobs() {
 
 #[test]
 fn one_person_has_so_many_sessions() {
-    let site = Site::start();
+    let site = start();
     let route = route(&site, &site.token("worker"));
     Runtime::new().expect("a runtime").block_on(async {
         let mut open = Vec::new();
@@ -161,9 +134,10 @@ async fn begin(route: &Route, number: u64, name: &str) -> Result<Session, Status
 
 #[test]
 fn nobody_comes_and_goes_to_have_more_than_a_share() {
-    let site = Site::start();
+    let site = start();
     let route = route(&site, &site.token("worker"));
-    let n_known = || site.ask(&site.viewer, "GET", "/api/v1/workers", "").json()["total"].as_u64();
+    let viewer = site.token("viewer");
+    let n_known = || site.ask(&viewer, "GET", "/api/v1/workers", "").json()["total"].as_u64();
     Runtime::new().expect("a runtime").block_on(async {
         let began = Instant::now();
         let mut n_refused = 0;
@@ -184,24 +158,24 @@ fn nobody_comes_and_goes_to_have_more_than_a_share() {
 
 #[test]
 fn who_is_revoked_is_put_out_though_answers_are_not_read() {
-    let site = Site::start();
-    let token = site.token("worker");
+    let site = start();
+    let [token, viewer] = ["worker", "viewer"].map(|role| site.token(role));
     // The coordinator sends it leases.
     assert_eq!(site.ask(&site.token("operator"), "POST", "/api/v1/jobs", "{\"n\":14}").status, 201);
-    wait_for("the plan", || site.ask(&site.viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued");
+    wait_for("the plan", || site.ask(&viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued");
     let address = endpoint(&site.coordinator().url()).expect("a URL");
     // Nobody reads the answers.
     let credentials = credentials(&token);
     let route = Route::new(address.initial_stream_window_size(0), &credentials).expect("a route");
     let is_connected = || {
-        let workers = site.ask(&site.viewer, "GET", "/api/v1/workers", "").json();
+        let workers = site.ask(&viewer, "GET", "/api/v1/workers", "").json();
         workers["workers"].as_array().is_some_and(|all| all.iter().any(|worker| worker["connected"] == true))
     };
     let runtime = Runtime::new().expect("a runtime");
     let session = runtime.block_on(begin(&route, 1, "fool")).expect("a session");
     wait_for("the worker", &is_connected);
     let number = token.parse::<Token>().expect("a token").invitation().to_string();
-    site.behind.manage(["revoke", &number]);
+    site.manage(["revoke", &number]);
     // It is never silent for so long that it would be given up.
     wait_for("the end of its session", || {
         let report = pb::Report { sequence: 1, ..pb::Report::default() };
@@ -226,7 +200,7 @@ async fn answer(route: &Route, message: pb::WorkerMessage) -> Code {
 
 #[test]
 fn what_has_more_parts_than_anybody_sends_is_refused() {
-    let site = Site::start();
+    let site = start();
     let route = route(&site, &site.token("worker"));
     let report = |n_deltas| {
         let report =

@@ -160,11 +160,10 @@ fn metrics(told: &str) -> String {
 
 #[test]
 fn metrics_are_those_that_are_served() {
-    let dir = TempDir::new();
-    let coordinator = Coordinator::start_with_http(&dir.path().join("jobs"));
+    let Scenario { scratch, coordinator, .. } = Scenario::with_http();
     let mut command = worker_command(&coordinator.url(), "rack1", Kernel::Portable);
     command.args(["--http", "127.0.0.1:0"]);
-    let mut worker = Service::start(command, &dir.path().join("worker.log"));
+    let mut worker = Service::start(command, &scratch.join("worker.log"));
     let of_worker = metrics(&http::get(&worker.logged("serving metrics address="), "/metrics").body);
     let of_coordinator = metrics(&http::get(&coordinator.http(), "/metrics").body);
     assert!(

@@ -9,9 +9,9 @@ use std::time::Instant;
 use std::{env, fs};
 
 use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::cluster::worker;
 use queens_tests::liar::Liar;
 use queens_tests::prelude::*;
+use queens_tests::workers::worker;
 
 /// Of a hundred spans, the liar falsifies about this many.
 const LIES: u64 = 1;
@@ -37,7 +37,6 @@ impl Rehearsal {
     /// Waits until this share of a job is recorded, and returns the time as a text.
     #[track_caller]
     fn wait_for(&self, job: &str, share: f64) -> String {
-        let fraction = |status: &Value| status["fraction"].as_f64().expect("a number");
         let status = self.wait(job, "progress", |status| fraction(status) >= share);
         assert_eq!(status["state"], "running", "too late: job {job} is not being counted any more");
         format!("at {:.0} % of job {job}", 100.0 * fraction(&status))
@@ -95,7 +94,7 @@ fn scale() -> (u8, Kernel) {
 fn a_number_survives_a_liar_and_comes_with_a_proof() {
     let (n, kernel) = scale();
     let here = TempDir::new();
-    let data_dir = here.path().join("data");
+    let data_dir = here.join("data");
     let coordinator = Coordinator::start(&data_dir);
     let url = coordinator.url();
     let liar = Liar::start(&url, LIES);
@@ -159,7 +158,7 @@ fn check_the_liar(rehearsal: &Rehearsal, liar: &Liar) {
     assert!(liar.n_lies() > 0, "it has not lied");
     let mut n_verdicts = 0;
     for pass in ["1", "2"] {
-        let verdicts = rehearsal.coordinator.queens(["verdicts", pass, "--output", "json"]).answer();
+        let verdicts = rehearsal.coordinator.json(["verdicts", pass]);
         let verdicts = verdicts.as_array().expect("an array");
         n_verdicts += verdicts.len();
         let others = verdicts.iter().filter(|verdict| verdict["lost_worker"] != "bert").count();
@@ -183,7 +182,7 @@ fn check_the_proof(rehearsal: Rehearsal, n: u8, expected: u128) {
     command.args(["key", "--data-dir", "data"]).current_dir(rehearsal.here.path());
     let key = show("queens-coordinator key --data-dir data", command);
     let elsewhere = TempDir::new();
-    fs::copy(rehearsal.here.path().join(&name), elsewhere.path().join(&name)).expect("copied");
+    fs::copy(rehearsal.here.join(&name), elsewhere.join(&name)).expect("copied");
     rehearsal.tell("the coordinator ends, and somebody else has the certificate in an empty directory");
     rehearsal.coordinator.stop();
     let args = format!("check {name} --share 1 --key {}", key.trim());

@@ -64,11 +64,11 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     let Some(postgres) = Postgres::start("") else { return };
     let address = postgres.database("back");
     let scratch = TempDir::new();
-    let site = Site::start(&scratch.path().join("data"), Some(&address));
+    let site = Site::start(&scratch.join("data"), Some(&address));
     let first = site.invite("operator");
     assert_eq!(site.me(&first).json()["role"], "operator");
-    let copy = scratch.path().join("copy.sql");
-    let copy = copy.to_str().expect("UTF-8");
+    let copy = scratch.join("copy.sql");
+    let copy = utf8(&copy);
     let tables = ["invitation", "name", "invitation_store"].map(|table| format!("--table=queens.{table}"));
     let dump: Vec<&str> = tables.iter().map(String::as_str).chain(["--clean", "--file", copy]).collect();
     postgres_program("pg_dump", &address, &dump);
@@ -115,7 +115,7 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
 #[test]
 fn all_invitations_of_a_copy_are_ended_by_one_command() {
     let scratch = TempDir::new();
-    let (data_dir, copy) = (scratch.path().join("data"), scratch.path().join("copy"));
+    let (data_dir, copy) = (scratch.join("data"), scratch.join("copy"));
     let site = Site::start(&data_dir, None);
     let [operator, viewer] = ["operator", "viewer"].map(|role| site.invite(role));
     site.coordinator.stop();

@@ -27,13 +27,9 @@ struct Site {
 impl Site {
     fn new() -> Self {
         let scratch = TempDir::new();
-        certs(&scratch.path().join("keys"), &[]);
+        certs(&scratch.join("keys"), &[]);
         let [grpc, pages] = [(); 2].map(|()| Port::draw());
         Self { scratch, grpc, pages }
-    }
-
-    fn path(&self) -> &Path {
-        self.scratch.path()
     }
 
     /// Returns the configuration after a line in the documentation, for these ports.
@@ -46,8 +42,8 @@ impl Site {
             .replace("*:", "127.0.0.1:")
             .replace(":443 ", &format!(":{} ", self.grpc.number()))
             .replace(":8443 ", &format!(":{} ", self.pages.number()))
-            .replace("/etc/queens", self.path().join("keys").to_str().expect("a path"));
-        let path = self.path().join(name);
+            .replace("/etc/queens", self.scratch.join("keys").to_str().expect("a path"));
+        let path = self.scratch.join(name);
         fs::write(&path, text).expect("written");
         path
     }
@@ -55,7 +51,7 @@ impl Site {
 
 /// Starts a coordinator that listens only on this machine, and requires tokens.
 fn coordinator(site: &Site) -> Coordinator {
-    let data_dir = site.path().join("data");
+    let data_dir = site.scratch.join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.args(["--http", "127.0.0.1:0", "--require-tokens", "--trusted-proxy", "127.0.0.1"]);
     command.args(["--max-requests", &MOST_REQUESTS.to_string()]);
@@ -65,7 +61,7 @@ fn coordinator(site: &Site) -> Coordinator {
 }
 
 fn manage(site: &Site, args: &[&str]) -> String {
-    run(program("queens-coordinator").args(args).arg("--data-dir").arg(site.path().join("data"))).stdout
+    queens_coordinator(&[args, &["--data-dir", utf8(&site.scratch.join("data"))]].concat()).stdout
 }
 
 fn invite(site: &Site, role: &str) -> String {
@@ -77,12 +73,12 @@ fn invite(site: &Site, role: &str) -> String {
 /// Counts through the proxy that a command starts, and checks pages and refusals.
 fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str) {
     // The proxy's log helps if this fails.
-    let log = site.path().join("proxy.log");
+    let log = site.scratch.join("proxy.log");
     let stderr = fs::File::create(&log).expect("a log");
     proxy.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     let mut proxy = Running::start_redirected(&mut proxy);
     let url = format!("https://127.0.0.1:{}", site.grpc.number());
-    let ca = site.path().join("keys/ca.pem");
+    let ca = site.scratch.join("keys/ca.pem");
     let show = |mut command: Command, token: &str| {
         command.args(["--coordinator", &url, "--ca"]).arg(&ca).env("QUEENS_TOKEN", token);
         command
@@ -93,8 +89,7 @@ fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str)
     });
     let mut command = show(program("queens-worker"), worker);
     command.args(["--threads", "1", "--kernel", "portable"]);
-    let worker_log = site.path().join("worker.log");
-    let worker_process = Service::start(command, &worker_log);
+    let worker_process = Service::start(command, &site.scratch.join("worker.log"));
     let count = run(show(queens(["count", "14", "--output", "json"]), operator));
     assert_eq!(count.answer()["solutions"], "365596");
     assert!(!run(show(queens(["jobs"]), worker)).status.success(), "a worker's token");
@@ -117,7 +112,7 @@ fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str)
 
 /// Visitors of the proxy have limits of their own, and none can pretend to be another.
 fn check_visitors(site: &Site, audit: Command) {
-    let pin = Pin::of_file(&site.path().join("keys/server.pem")).expect("a pin");
+    let pin = Pin::of_file(&site.scratch.join("keys/server.pem")).expect("a pin");
     let trust = Trust::pinned(&[pin]).expect("few");
     let ask = |visitor: u8, method, path: &str, forged: &[(&str, &str)]| {
         let headers = [&[("Content-Type", "application/json")], forged].concat();
@@ -126,9 +121,8 @@ fn check_visitors(site: &Site, audit: Command) {
         https::request(from, &site.pages.address(), &trust, (method, path), &headers, body).status
     };
     let opened = manage(site, &["campaign", "open"]);
-    let link = opened.lines().next().expect("a link");
-    let code = link.rsplit('/').next().expect("a code");
-    assert!(link.starts_with(&format!("https://queens.example.org:{}/", site.pages.number())), "{link}");
+    let code = code_in(&opened);
+    assert!(opened.starts_with(&format!("https://queens.example.org:{}/", site.pages.number())), "{opened}");
     let path = format!("/api/v1/join/{code}");
     let forged = [("X-Forwarded-For", "127.0.0.9"), ("Forwarded", "for=127.0.0.9")];
     for _ in 0..5 {
@@ -160,8 +154,8 @@ fn check_visitors(site: &Site, audit: Command) {
 
 /// Returns nginx with servers of this configuration, and the machine's own surrounding settings.
 fn nginx(site: &Site, servers: &Path) -> Command {
-    let whole = site.path().join("nginx.conf");
-    let scratch = site.path().display();
+    let whole = site.scratch.join("nginx.conf");
+    let scratch = site.scratch.path().display();
     let text = format!(
         "daemon off; master_process off; pid {scratch}/nginx.pid; error_log stderr;\n\
          events {{}}\n\
@@ -178,7 +172,7 @@ fn nginx(site: &Site, servers: &Path) -> Command {
 
 /// Returns HAProxy, whose key and TLS certificate are in one file.
 fn haproxy(site: &Site, coordinator: &Coordinator) -> Command {
-    let keys = site.path().join("keys");
+    let keys = site.scratch.join("keys");
     let both =
         ["server.pem", "server.key"].map(|name| fs::read_to_string(keys.join(name)).expect("readable"));
     fs::write(keys.join("both.pem"), both.concat()).expect("written");

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use queens_solver::Kernel;
 use queens_tests::collector::collect;
 use queens_tests::prelude::*;
 
@@ -21,28 +22,25 @@ fn files(dir: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn no_secret_is_shown_anywhere() {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = runtime();
     let (collector, received) = collect(&runtime);
     // Behind a proxy that encrypts; with all logs and traces.
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--require-tokens", "--otlp", &collector]);
-    command.env("QUEENS_LOG", "trace");
-    let coordinator = Coordinator::start_command(command, &data_dir);
-    let manage =
-        |args: &[&str]| run(program("queens-coordinator").args(args).arg("--data-dir").arg(&data_dir));
+    let Scenario { scratch, data_dir, coordinator } = Scenario::by(|mut command| {
+        command.args(["--http", "127.0.0.1:0", "--require-tokens", "--otlp", &collector]);
+        command.env("QUEENS_LOG", "trace");
+        command
+    });
+    let manage = |args: &[&str]| queens_coordinator(&[args, &["--data-dir", utf8(&data_dir)]].concat());
     let invite = |role: &str| token_in(&manage(&["invite", "--role", role]).stdout);
     let [operator, worker, revoked] = ["operator", "worker", "viewer"].map(invite);
     // A mistyped token is a secret as well.
     let mistyped = format!("{}x", invite("operator"));
 
-    let mut command = program("queens-worker");
-    command.args(["--coordinator", &coordinator.url(), "--threads", "1", "--kernel", "portable"]);
+    let mut command = worker_command(&coordinator.url(), "anna", Kernel::Portable);
     command.args(["--otlp", &collector]).env("QUEENS_TOKEN", &worker).env("QUEENS_LOG", "trace");
-    let service = Service::start(command, &scratch.path().join("worker.log"));
+    let service = Service::start(command, &scratch.join("worker.log"));
     let ask = |token: &str, args: &[&str]| {
-        let mut command = queens([args, &["--coordinator", &coordinator.url()]].concat());
+        let mut command = coordinator.queens_command(args);
         command.env("QUEENS_TOKEN", token).env("QUEENS_LOG", "trace");
         run(command)
     };

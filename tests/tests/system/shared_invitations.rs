@@ -7,6 +7,7 @@ use std::thread;
 use queens_auth::{Pin, Proof, Role};
 use queens_coordinator::{InvitationStore, NewInvitation, PublishedAddress};
 use queens_model::{AuditEntry, Name, Party};
+use queens_solver::Kernel;
 use queens_store::postgres::StoreLocation;
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
 use queens_tests::prelude::*;
@@ -238,15 +239,13 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
 /// Runs `queens-coordinator` with these arguments on a database; returns its output.
 #[track_caller]
 fn manage(address: &str, args: &[&str]) -> String {
-    let ended = queens_coordinator(&[args, &["--store", address]].concat()).good();
-    ended.stdout
+    queens_coordinator(&[args, &["--store", address]].concat()).good().stdout
 }
 
 fn worker(coordinator: &Guarded, token: &str, name: &str) -> Running {
-    let mut command = program("queens-worker");
-    command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1", "--ca"]);
-    command.arg(coordinator.authority()).env("QUEENS_TOKEN", token);
-    Running::start_redirected(&mut command)
+    let mut command = worker_command(&coordinator.url(), name, Kernel::best());
+    command.arg("--ca").arg(coordinator.authority()).env("QUEENS_TOKEN", token);
+    Running::start_silent(command)
 }
 
 /// A person invited by command can log in at any leader, under the same name, until the invitation is revoked.
@@ -254,8 +253,7 @@ fn worker(coordinator: &Guarded, token: &str, name: &str) -> Running {
 fn who_is_invited_gets_in_wherever_the_lead_is() {
     let Some(postgres) = Postgres::start("") else { return };
     let address = postgres.database("pair");
-    let scratch = TempDir::new();
-    let start = |dir: &str| Guarded::start_with(&scratch.path().join(dir), &["--store", &address]);
+    let start = || Guarded::new(&["--store", &address]);
     // Before there is a coordinator, and then beside one.
     let refused = queens_coordinator(&["invite", "--role", "worker", "--store", &address]);
     assert!(
@@ -263,20 +261,17 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
         "{refused:?}"
     );
     let token = token_in(&manage(&address, &["invite", "--new", "--role", "worker"]));
-    let first = start("first");
+    let first = start();
     let line = manage(&address, &["invite", "--role", "viewer"]);
     let of_first = format!(" queens jobs --coordinator {} --pin sha256:", first.url());
     assert!(line.contains(&of_first) && !line.contains(','), "{line}");
     let mut early = worker(&first, &token, "anna");
-    let is_listed = || {
-        let listed = manage(&address, &["invitations"]);
-        listed.contains("1  worker  open  1 of 1 names: 'anna'").then_some(())
-    };
-    wait_until("the worker", is_listed);
+    let is_listed = || manage(&address, &["invitations"]).contains("1  worker  open  1 of 1 names: 'anna'");
+    wait_for("the worker", is_listed);
     let place = first.url();
     drop(first);
     early.signal("KILL");
-    let second = start("second");
+    let second = start();
     let mut other = worker(&second, &token, "berta");
     wait_for("the end of who uses another name", || !other.is_running());
     let log = second.coordinator().log();
@@ -284,10 +279,9 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
     let mut anna = worker(&second, &token, "anna");
     let operator = second.invite(["--role", "operator", "--store", &address]);
     wait_for("the worker at the other", || {
-        let workers = second.queens(Some(&operator), ["workers"]).stdout;
-        workers.contains("anna")
+        second.queens(Some(&operator), ["workers"]).stdout.contains("anna")
     });
-    is_listed().expect("still there");
+    assert!(is_listed(), "still there");
     // The output for new invitations names both coordinators.
     let line = manage(&address, &["invite", "--role", "viewer"]);
     let mut urls = [place, second.url()];
@@ -372,7 +366,7 @@ fn who_was_known_is_known_while_the_database_is_away() {
 fn who_was_invited_is_moved_with_the_jobs() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let scratch = TempDir::new();
-    let dir = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
+    let dir = |name: &str| utf8(&scratch.join(name)).to_owned();
     let (old, new) = (dir("old"), dir("new"));
     let from = StoreLocation::Directory((&old).into());
     // A coordinator creates the directory.

@@ -41,7 +41,7 @@ impl Scene {
     fn new(n: u8) -> Self {
         let scratch = TempDir::new();
         let slurm = Slurm::start(scratch.path());
-        let coordinator = Coordinator::start(&scratch.path().join("data"));
+        let coordinator = Coordinator::start(&scratch.join("data"));
         let job = coordinator.submit(n);
         let mut tasks =
             vec!["--parsable", "--array=1-2", "--cpus-per-task=2", SCRIPT, "--kernel", "portable"];
@@ -52,19 +52,13 @@ impl Scene {
         Self { slurm, coordinator, scratch, job, tasks, known: BTreeSet::new(), story: vec![] }
     }
 
-    /// Returns the connected workers.
-    fn workers(&self) -> Vec<Value> {
-        let answer = self.coordinator.queens(["workers", "--output", "json"]).answer();
-        answer.as_array().expect("an array").clone()
-    }
-
     /// Waits until there are as many new workers as tasks and each has reported something, and returns them.
     #[track_caller]
     fn wait_for_new_workers(&mut self, what: &str) -> Vec<Value> {
         let began = Instant::now();
         let come = wait_at_most(LONG, what, || {
             assert!(began.elapsed() < LONG - Duration::from_secs(5), "{what}: {}", self.slurm.logs());
-            let mut workers = self.workers();
+            let mut workers = self.coordinator.workers();
             workers
                 .retain(|worker| !self.known.contains(id(worker)) && worker["recorded"].as_u64() > Some(0));
             (workers.len() == self.tasks.len()).then_some(workers)
@@ -158,7 +152,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     let board = BoardSize::new(n).expect("a board size");
     let solutions = published(board).expect("published").solutions;
     coordinator.stop();
-    let jobs = audit(&scratch.path().join("data")).expect("consistent records");
+    let jobs = audit(&scratch.join("data")).expect("consistent records");
     assert!(jobs[0].is_complete() && jobs[0].total == solutions, "{jobs:?}");
     say(&format!("Q({n}) = {solutions} on Slurm; until all counted again: {}", story.join(", ")));
     drop(slurm);

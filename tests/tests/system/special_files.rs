@@ -18,9 +18,9 @@ fn run_in(dir: &Path, program: &str, args: &[&str]) -> Ended {
 /// Creates a directory with a pipe without a writer in each place where a file may be.
 fn with_pipes() -> TempDir {
     let dir = TempDir::new();
-    certs(&dir.path().join("keys"), &[]);
+    certs(&dir.join("keys"), &[]);
     for path in ["pipe", "jobs/queens.db", "locked/lock", "invitations/access.sqlite3", "certs/ca.key"] {
-        let path = dir.path().join(path);
+        let path = dir.join(path);
         fs::create_dir_all(path.parent().expect("a directory")).expect("made");
         let made = Command::new("mkfifo").arg(&path).status().expect("coreutils are installed");
         assert!(made.success(), "{}", path.display());

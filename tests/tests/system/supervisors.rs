@@ -8,13 +8,13 @@ use queens_tests::prelude::*;
 #[test]
 fn a_coordinator_says_when_it_is_ready_and_outlives_a_hangup() {
     let scratch = TempDir::new();
-    let path = scratch.path().join("supervisor");
+    let path = scratch.join("supervisor");
     let supervisor = UnixDatagram::bind(&path).expect("bound");
     supervisor.set_read_timeout(Some(Duration::from_secs(600))).expect("a time limit");
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.env("NOTIFY_SOCKET", &path);
-    let mut coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, mut coordinator, .. } = Scenario::by(|mut command| {
+        command.env("NOTIFY_SOCKET", &path);
+        command
+    });
     let mut said = [0; 100];
     let n_bytes = supervisor.recv(&mut said).expect("sent");
     assert_eq!(&said[..n_bytes], b"READY=1\n");

@@ -19,7 +19,7 @@ struct Terminal {
 impl Terminal {
     /// `None` without tmux.
     fn open(scratch: &TempDir, columns: u16, rows: u16) -> Option<Self> {
-        let socket = scratch.path().join("tmux");
+        let socket = scratch.join("tmux");
         let end = || {
             let mut end = Command::new("tmux");
             end.arg("-S").arg(&socket).arg("kill-server");
@@ -110,7 +110,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
         return skipped("'queens top', as there is no tmux to make a terminal");
     };
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     let coordinator = Coordinator::start(&data_dir);
     let _worker = coordinator.worker("alpha");
     coordinator.wait_for_workers(1);
@@ -159,7 +159,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.wait_for_shell();
     // Killed by a signal, it restores the terminal as well.
     terminal.enter("clear");
-    let pid = scratch.path().join("pid");
+    let pid = scratch.join("pid");
     terminal.enter(&format!("sh -c 'echo $$ >{}; exec {top}'", pid.display()));
     let read_pid = || fs::read_to_string(&pid).ok().filter(|pid| pid.ends_with('\n'));
     let pid = wait_until("its process id", read_pid);
@@ -176,7 +176,7 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
         return skipped("'queens top', as there is no tmux to make a terminal");
     };
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let coordinator = Coordinator::start(&scratch.join("data"));
     let _worker = coordinator.worker("alpha");
     coordinator.wait_for_workers(1);
     let job = coordinator.submit(22);
@@ -247,7 +247,7 @@ fn tables_are_whole_and_the_first_help_fits_the_terminal() {
     let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
         return skipped("tables on a terminal, as there is no tmux to make one");
     };
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let coordinator = Coordinator::start(&scratch.join("data"));
     let long = "a machine with a very long name in the third rack from the left";
     let _workers = [coordinator.worker("alpha"), coordinator.worker(long)];
     coordinator.wait_for_workers(2);
@@ -289,7 +289,7 @@ fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
     let Some(terminal) = Terminal::open(&scratch, 60, 10) else {
         return skipped("'queens watch', as there is no tmux to make a terminal");
     };
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let coordinator = Coordinator::start(&scratch.join("data"));
     let _worker = coordinator.worker("alpha");
     let job = coordinator.submit(22);
     // Input before the shell reads it is on the screen twice.

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::worker;
 use queens_tests::prelude::*;
+use queens_tests::workers::worker;
 
 /// The interval between two queries.
 const STEP: Duration = Duration::from_millis(200);

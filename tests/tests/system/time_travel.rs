@@ -34,7 +34,7 @@ fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
     let _worker = first.worker("only");
     let before = first.submit(8);
     wait_for_state(&first, &before, "done");
-    let copy = scratch.path().join("copy");
+    let copy = scratch.join("copy");
     copy_of(&data_dir, &copy);
     let lost = first.submit(17);
     wait_for_state(&first, &lost, "running");
@@ -57,7 +57,7 @@ fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
 
 /// Starts a coordinator of a database.
 fn of_database(listen: &str, data_dir: &Path, address: &str) -> Coordinator {
-    Coordinator::start_command(coordinator_command(listen, data_dir).args(["--store", address]), data_dir)
+    Coordinator::start_command(with_store(listen, data_dir, address), data_dir)
 }
 
 #[track_caller]
@@ -72,9 +72,7 @@ fn check_15(coordinator: &Coordinator, job: &str) {
 fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("dumped");
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let first = of_database("127.0.0.1:0", &data_dir, &address);
+    let Scenario { scratch: _scratch, data_dir, coordinator: first } = Scenario::with(["--store", &address]);
     let _worker = first.worker("only");
     let before = first.submit(8);
     wait_for_state(&first, &before, "done");
@@ -102,9 +100,7 @@ fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
 fn a_leader_whose_database_goes_back_reads_it_anew() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("back");
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let coordinator = of_database("127.0.0.1:0", &data_dir, &address);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with(["--store", &address]);
     let _worker = coordinator.worker("only");
     let job = coordinator.submit(15);
     wait_for_state(&coordinator, &job, "running");
@@ -114,7 +110,7 @@ fn a_leader_whose_database_goes_back_reads_it_anew() {
     let before = records().expect("it answers");
     wait_until("more records", || records().filter(|n| *n > before));
     postgres.put_back("back", &dump);
-    wait_for("word of it", || coordinator.log().contains("an earlier state was put back"));
+    coordinator.wait_for_log("an earlier state was put back");
     check_15(&coordinator, &job);
     coordinator.stop();
     assert!(proved(&address).contains(&format!("{SOLUTIONS_15} solutions")));

@@ -11,12 +11,6 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::version::TLS12;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore};
 
-fn start(args: &[&str]) -> (TempDir, Guarded) {
-    let scratch = TempDir::new();
-    let guarded = Guarded::start_with(&scratch.path().join("data"), args);
-    (scratch, guarded)
-}
-
 /// Whether a handshake completes.
 fn shakes(guarded: &Guarded, config: Arc<ClientConfig>) -> bool {
     let mut stream = TcpStream::connect(guarded.coordinator().address()).expect("it listens");
@@ -43,17 +37,17 @@ fn old_client(guarded: &Guarded) -> Arc<ClientConfig> {
 
 #[test]
 fn tls_1_2_is_spoken_only_where_it_is_asked_for() {
-    let (_scratch, guarded) = start(&[]);
+    let guarded = Guarded::new(&[]);
     assert!(!shakes(&guarded, old_client(&guarded)));
     let trust = Trust::Authorities(guarded.authority().to_owned());
     assert!(shakes(&guarded, trust.config(&[], None).expect("a client")));
-    let (_scratch, older) = start(&["--tls-1.2"]);
+    let older = Guarded::new(&["--tls-1.2"]);
     assert!(shakes(&older, old_client(&older)));
 }
 
 #[test]
 fn new_files_are_used_without_a_restart_and_bad_ones_are_not() {
-    let (scratch, mut guarded) = start(&[]);
+    let mut guarded = Guarded::new(&[]);
     let viewer = guarded.invite(["--role", "viewer"]);
     let operator = guarded.invite(["--role", "operator"]);
     let worker = guarded.invite(["--role", "worker"]);
@@ -71,10 +65,10 @@ fn new_files_are_used_without_a_restart_and_bad_ones_are_not() {
     let whole = fs::read(&certificate).expect("readable");
     fs::write(&certificate, &whole[..whole.len() / 2]).expect("written");
     guarded.hang_up();
-    wait_for("a warning", || guarded.coordinator().log().contains("can't be used"));
+    guarded.coordinator().wait_for_log("can't be used");
     assert!(jobs(&guarded, before));
 
-    let other = scratch.path().join("other");
+    let other = guarded.beside("other");
     certs(&other, &[]);
     fs::copy(other.join("server.key"), &key).expect("copied");
     fs::copy(other.join("server.pem"), &certificate).expect("copied");

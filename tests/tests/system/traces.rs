@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opentelemetry_proto::tonic::trace::v1::Span;
+use queens_solver::Kernel;
 use queens_tests::collector::collect;
 use queens_tests::prelude::*;
 
 #[test]
 fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = runtime();
     let (collector, received) = collect(&runtime);
     let Scenario { scratch, coordinator, .. } = Scenario::with(["--otlp", &collector]);
-    let mut command = program("queens-worker");
-    command.args(["--coordinator", &coordinator.url(), "--threads", "1", "--otlp", &collector]);
-    let worker = Service::start(command, &scratch.path().join("worker.log"));
+    let mut command = worker_command(&coordinator.url(), "anna", Kernel::best());
+    let worker = Service::start(command.args(["--otlp", &collector]), &scratch.join("worker.log"));
     assert_eq!(coordinator.queens(["count", "12"]).status.code(), Some(0));
     worker.stop();
     coordinator.stop();
@@ -55,9 +55,9 @@ fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {
 #[test]
 fn logs_are_json_objects_on_request() {
     let scratch = TempDir::new();
-    let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
+    let mut command = coordinator_command("127.0.0.1:0", &scratch.join("data"));
     command.args(["--log-format", "json"]);
-    let log = scratch.path().join("log");
+    let log = scratch.join("log");
     let mut coordinator = Service::start(command, &log);
     coordinator.logged("\"listening\"");
     coordinator.stop();
@@ -70,14 +70,11 @@ fn logs_are_json_objects_on_request() {
 
 #[test]
 fn a_mistyped_log_level_is_said_and_silences_nothing() {
-    let scratch = TempDir::new();
-    let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
-    command.env("QUEENS_LOG", "inof");
-    let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));
-    assert!(
-        coordinator.log().starts_with("error: QUEENS_LOG is ignored: expected off, error"),
-        "{}",
-        coordinator.log()
-    );
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::by(|mut command| {
+        command.env("QUEENS_LOG", "inof");
+        command
+    });
+    let log = coordinator.log();
+    assert!(log.starts_with("error: QUEENS_LOG is ignored: expected off, error"), "{log}");
     coordinator.stop();
 }

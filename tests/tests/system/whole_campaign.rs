@@ -15,7 +15,7 @@ use std::{env, fs};
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
 use queens_tests::liar::Liar;
 use queens_tests::prelude::*;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The people who join. The last one lies.
 const PEOPLE: [&str; 10] =
@@ -45,7 +45,7 @@ struct Rehearsal {
 
 impl Rehearsal {
     fn dir(&self, number: usize) -> std::path::PathBuf {
-        self.scratch.path().join(format!("coordinator-{number}"))
+        self.scratch.join(format!("coordinator-{number}"))
     }
 
     fn store(&self) -> String {
@@ -63,10 +63,10 @@ impl Rehearsal {
     /// Starts a coordinator. The second one stands by.
     fn start(&mut self, number: usize) {
         let [listen, pages] = &self.ports[number];
-        let mut command = coordinator_command(&listen.address(), &self.dir(number));
-        command.args(["--store", &self.store(), "--require-tokens", "--url", &self.url(number)]);
+        let mut command = with_store(&listen.address(), &self.dir(number), &self.store());
+        command.args(["--require-tokens", "--url", &self.url(number)]);
         command.args(["--http", &pages.address(), "--public"]);
-        let log = self.scratch.path().join(format!("log-{number}"));
+        let log = self.scratch.join(format!("log-{number}"));
         self.coordinators[number] = Some(Service::start(command, &log));
     }
 
@@ -96,9 +96,7 @@ impl Rehearsal {
     fn on_store(&self, args: &str) -> Ended {
         let store = self.store();
         let args: Vec<&str> = args.split(' ').chain(["--store", &store]).collect();
-        let ended = queens_coordinator(&args);
-        assert!(ended.status.success(), "{args:?}: {ended:?}");
-        ended
+        queens_coordinator(&args).good()
     }
 
     /// Runs `queens` for the operator.
@@ -139,15 +137,6 @@ impl Rehearsal {
     fn tell(&self, what: &str) {
         say(&format!("# {:.1} s: {what}", self.began.elapsed().as_secs_f64()));
     }
-
-    /// Joins by the link under this name. Returns the token.
-    fn join(&self, code: &str, name: &str) -> String {
-        let pages = self.ports[0][1].address();
-        let body = json!({ "name": name }).to_string();
-        let joined = http::post(&pages, &format!("/api/v1/join/{code}"), &body);
-        assert_eq!(joined.status, 201, "{joined:?}");
-        joined.json()["token"].as_str().expect("a token").to_owned()
-    }
 }
 
 /// Prints a command and its output, and returns the output.
@@ -166,8 +155,7 @@ fn worker(urls: &str, token: &str, name: &str, kernel: Kernel) -> Running {
         // There is time for each fault on any machine.
         command.args(["--cpu", "1"]);
     }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Running::start_redirected(&mut command)
+    Running::start_silent(command)
 }
 
 /// Returns the name of a person's worker: the first has that of the person.
@@ -207,18 +195,18 @@ fn a_campaign_survives_what_happens_to_it() {
         run(program("queens-coordinator").args(["key", "--data-dir"]).arg(from).args(args))
     };
     let signing = rehearsal.dir(0).join("signing.key");
-    _ = key(&rehearsal.dir(1), &["--from", signing.to_str().expect("UTF-8")]).good();
+    _ = key(&rehearsal.dir(1), &["--from", utf8(&signing)]).good();
     rehearsal.start(1);
     let invited = rehearsal.on_store("invite --role operator").stdout;
     rehearsal.operator = token_in(&invited);
 
     // Ten people join.
     let opened = rehearsal.on_store("campaign open --most-people 10 --names-each 2");
-    let code = opened.stdout.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link");
+    let (code, pages) = (code_in(&opened.stdout), rehearsal.ports[0][1].address());
     let tokens: BTreeMap<&str, String> =
-        PEOPLE.into_iter().map(|name| (name, rehearsal.join(code, name))).collect();
+        PEOPLE.into_iter().map(|name| (name, join(&pages, code, name))).collect();
     let full = json!({ "name": "late" }).to_string();
-    let late = http::post(&rehearsal.ports[0][1].address(), &format!("/api/v1/join/{code}"), &full);
+    let late = http::post(&pages, &format!("/api/v1/join/{code}"), &full);
     assert_eq!(late.status, 409, "{late:?}");
     let liars = [0, 1].map(|number| Liar::start(&rehearsal.url(number), LIES));
     let lying = liars.iter().map(Liar::url).collect::<Vec<_>>().join(",");
@@ -354,7 +342,7 @@ fn check_the_proof(mut rehearsal: Rehearsal, n: u8, key: impl Fn(&Path, &[&str])
     let elsewhere = TempDir::new();
     for job in JOBS {
         let name = format!("part-{job}.certificate");
-        fs::copy(rehearsal.scratch.path().join(&name), elsewhere.path().join(&name)).expect("copied");
+        fs::copy(rehearsal.scratch.join(&name), elsewhere.join(&name)).expect("copied");
     }
     for number in [1, 0] {
         rehearsal.coordinator(number).stop();

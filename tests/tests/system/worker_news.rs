@@ -6,6 +6,7 @@ use std::time::Duration;
 use queens_proto::pb::coordinator_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, Notice, worker_message};
+use queens_tests::guest::Guest;
 use queens_tests::prelude::*;
 use queens_tests::session::{self, said};
 use tokio::time::timeout;
@@ -14,28 +15,19 @@ const ABOUT: &str = "https://queens.example.org/about";
 
 #[test]
 fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
-    let scratch = TempDir::new();
-    let guarded = Guarded::start_with(&scratch.path().join("data"), &["--about-url", ABOUT]);
+    let (guarded, guest) = (Guarded::new(&["--about-url", ABOUT]), Guest::new());
     let [operator, worker] = ["operator", "worker"].map(|role| guarded.invite(["--role", role]));
-    let mut command = guarded.worker_command(&worker, "anna");
-    command.env("XDG_RUNTIME_DIR", scratch.path().join("run"));
-    let log = scratch.path().join("anna.log");
-    let mut anna = Service::start(command, &log);
-    let status = |args: &[&str]| {
-        let mut command = clean(std::process::Command::new(binary("queens-worker")));
-        command.args([&["status"], args].concat()).env("XDG_RUNTIME_DIR", scratch.path().join("run"));
-        run(command)
-    };
+    let mut anna = guest.start(guarded.worker_command(&worker, "anna"), "anna");
     let queens = |args: &[&str]| {
         _ = guarded.queens(Some(&operator), args).good();
     };
     let waits_for = |text: &str| {
         let logged = format!("nothing to count: {text} (see {ABOUT})");
-        wait_for(&logged, || anna.log().contains(&logged));
-        let told = status(&["--output", "json"]).answer();
+        anna.wait_for_log(&logged);
+        let told = guest.status("anna").expect("it answers");
         assert_eq!(told["waits_for"], format!("{text} (see {ABOUT})"), "{told}");
         assert_eq!((&told["state"], &told["news"]), (&Value::from("no_job"), &Value::Null), "{told}");
-        let lines = status(&[]).stdout;
+        let lines = guest.run(&["status"]).stdout;
         assert!(lines.contains(&format!("state        not counting: {text} (see {ABOUT})")), "{lines}");
     };
     waits_for("there is no job at present: this worker waits for the next");
@@ -44,17 +36,17 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
     waits_for("the operator has paused all jobs");
     // It counts, and waits for the same again: that is no news.
     queens(&["resume", "1"]);
-    wait_for("a lease", || status(&["--output", "json"]).answer()["state"] == "counting");
+    guest.wait_for("anna", "counting");
     queens(&["pause", "1"]);
-    wait_for("a pause", || status(&["--output", "json"]).answer()["state"] == "no_job");
+    guest.wait_for("anna", "no_job");
     guarded.manage(["campaign", "open"]);
     guarded.manage(["campaign", "close", "--all"]);
     queens(&["cancel", "1"]);
     waits_for("the campaign has ended, and all its jobs are counted: thank you! You may stop this worker");
     assert_eq!(anna.log().matches("the operator has paused all jobs").count(), 1, "{}", anna.log());
     let other = guarded.invite(["--role", "worker"]);
-    let mut bert = Service::start(guarded.worker_command(&other, "bert"), &scratch.path().join("bert.log"));
-    wait_for("bert", || bert.log().contains("nothing to count"));
+    let mut bert = Service::start(guarded.worker_command(&other, "bert"), &guest.path("bert.log"));
+    bert.wait_for_log("nothing to count");
     queens(&["workers", "drain", "bert"]);
     assert_eq!(bert.wait().code(), Some(0));
     let told = format!("has drained this worker: it reports its counts and ends (see {ABOUT})");
@@ -89,11 +81,7 @@ async fn notices(url: &str, hello: pb::WorkerMessage, n_notices: usize) -> Resul
 
 #[tokio::test]
 async fn workers_of_other_versions_are_told_which_one_to_install() {
-    let scratch = TempDir::new();
-    let (port, data_dir) = (Port::draw(), scratch.path().join("data"));
-    let mut command = coordinator_command(&port.address(), &data_dir);
-    command.args(["--about-url", ABOUT]);
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with(["--about-url", ABOUT]);
     let version = env!("CARGO_PKG_VERSION");
     let refused = notices(&coordinator.url(), hello(99, version), 1).await.expect_err("refused");
     let expected = format!("install version {version}");

@@ -10,15 +10,12 @@ use queens_tests::cleanup::Undo;
 use queens_tests::postgres::proved;
 use queens_tests::prelude::*;
 
-use super::temp;
-
 /// Starts a coordinator with some records of 16 queens.
 fn counting(data_dir: &Path) -> (Coordinator, Running, String) {
     let coordinator = Coordinator::start(data_dir);
     let worker = coordinator.worker("anna");
     let job = coordinator.submit(16);
-    let is_recorded = || coordinator.status(&job)["recorded"] != "0";
-    wait_for("records", is_recorded);
+    coordinator.wait_for_records(&job);
     (coordinator, worker, job)
 }
 
@@ -34,8 +31,7 @@ fn check_refused(dir: &Path) {
 #[track_caller]
 fn check_total(data_dir: &Path, coordinator: Coordinator, job: &str) {
     let _fast = fast_worker(&coordinator.url());
-    _ = coordinator.done(job);
-    assert_eq!(coordinator.status(job)["solutions"], "14772512");
+    assert_eq!(coordinator.done(job)["solutions"], "14772512");
     coordinator.stop();
     let audits = audit(data_dir).expect("consistent records");
     assert!(audits.len() == 1 && audits[0].is_complete() && audits[0].total == 14_772_512, "{audits:?}");
@@ -43,18 +39,18 @@ fn check_total(data_dir: &Path, coordinator: Coordinator, job: &str) {
 
 #[test]
 fn a_second_coordinator_is_refused_by_whatever_path_it_comes() {
-    let scratch = temp();
-    let data_dir = scratch.path().join("data");
+    let scratch = TempDir::new();
+    let data_dir = scratch.join("data");
     let (coordinator, _worker, job) = counting(&data_dir);
     check_refused(&data_dir);
-    check_refused(&scratch.path().join("data/../data"));
-    let link = scratch.path().join("link");
+    check_refused(&scratch.join("data/../data"));
+    let link = scratch.join("link");
     symlink(&data_dir, &link).expect("linked");
     check_refused(&link);
     // Directories that link to this one's database, or to all of its files.
     for is_linked_hard in [true, false] {
         for names in [&[DATABASE][..], &[DATABASE, "queens.db-wal", "queens.db-shm", "lock"]] {
-            let other = temp();
+            let other = TempDir::new();
             for name in names {
                 let (there, here) = (data_dir.join(name), other.path().join(name));
                 if is_linked_hard { fs::hard_link(there, here) } else { symlink(there, here) }
@@ -76,8 +72,8 @@ fn a_second_coordinator_is_refused_by_whatever_path_it_comes() {
 
 #[test]
 fn a_second_coordinator_is_refused_where_the_directory_is_mounted_again() {
-    let scratch = temp();
-    let (data_dir, mounted) = (scratch.path().join("data"), scratch.path().join("mounted"));
+    let scratch = TempDir::new();
+    let (data_dir, mounted) = (scratch.join("data"), scratch.join("mounted"));
     fs::create_dir(&mounted).expect("created");
     let (coordinator, _worker, job) = counting(&data_dir);
     let unmount = Undo::by(|| {
@@ -98,10 +94,7 @@ fn a_second_coordinator_is_refused_where_the_directory_is_mounted_again() {
 
 /// Returns the public key of a directory.
 fn key(dir: &Path) -> String {
-    let mut key = program("queens-coordinator");
-    key.args(["key", "--data-dir"]).arg(dir);
-    let shown = run(key).good();
-    shown.stdout
+    queens_coordinator(&["key", "--data-dir", utf8(dir)]).good().stdout
 }
 
 /// A coordinator with a PostgreSQL database keeps only its key in its data directory. Another one of the same database
@@ -110,19 +103,15 @@ fn key(dir: &Path) -> String {
 fn coordinators_of_a_database_may_have_one_directory() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("shared");
-    let scratch = temp();
-    let data_dir = scratch.path().join("data");
-    let command = || {
-        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-        command.args(["--store", &address]);
-        command
-    };
+    let scratch = TempDir::new();
+    let data_dir = scratch.join("data");
+    let command = || with_store("127.0.0.1:0", &data_dir, &address);
     let first = Coordinator::start_command(command(), &data_dir);
     let _worker = first.worker("anna");
     let job = first.submit(16);
-    wait_for("records", || first.status(&job)["recorded"] != "0");
+    first.wait_for_records(&job);
     let before = key(&data_dir);
-    let mut second = Service::start(command(), &scratch.path().join("second.log"));
+    let mut second = Service::start(command(), &scratch.join("second.log"));
     let stands_by = second.logged("standing by address=");
     first.kill();
     assert_eq!(second.logged("listening address="), stands_by);
@@ -146,11 +135,10 @@ fn coordinators_of_a_database_may_have_one_directory() {
 fn a_coordinator_of_a_database_leaves_the_jobs_of_a_directory_alone() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     let (coordinator, _worker, job) = counting(&data_dir);
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--store", &postgres.database("other")]);
-    let mut second = Service::start(command, &scratch.path().join("second.log"));
+    let command = with_store("127.0.0.1:0", &data_dir, &postgres.database("other"));
+    let mut second = Service::start(command, &scratch.join("second.log"));
     let address = second.logged("listening address=");
     assert!(second.log().contains("there are jobs in the data directory as well"), "{}", second.log());
     let jobs = run(queens(["jobs", "--coordinator", &format!("http://{address}")]));

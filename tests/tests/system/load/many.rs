@@ -27,15 +27,12 @@ type Window = watch::Receiver<Option<(Instant, Instant)>>;
 fn workers_report_as_often_as_they_are_told_and_none_starves() {
     let _alone = alone();
     let (n_workers, settled, measured) = (100_000, Duration::from_secs(70), Duration::from_secs(60));
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let command = on_cores_apart(&coordinator_command("127.0.0.1:0", &data_dir));
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, data_dir, coordinator } =
+        Scenario::by(|command| on_cores_apart(&command));
     let job = coordinator.submit(27);
-    wait_for("the plan", || coordinator.status(&job)["state"] == "queued");
+    coordinator.wait_for_state(&job, "queued");
     let before_kib = memory_kib(coordinator.id());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.expect("a runtime");
+    let runtime = runtime();
     let (workers, processor, connected) = runtime.block_on(async {
         let began = Instant::now();
         let (window, is_known) = watch::channel(None);

@@ -63,15 +63,13 @@ fn reports_are_durable_in_either_store() {
 
 /// Measures the rates of reports and leases.
 fn measure(n_workers: u64, counted: Duration, store: Option<&str>) -> Rates {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(store.map_or_else(Vec::new, |store| vec!["--store", store]));
-    let coordinator = Coordinator::start_command(on_cores_apart(&command), &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::by(|mut command| {
+        command.args(store.map_or_else(Vec::new, |store| vec!["--store", store]));
+        on_cores_apart(&command)
+    });
     let job = coordinator.submit(27);
-    wait_for("the plan", || coordinator.status(&job)["state"] == "queued");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.expect("a runtime");
+    coordinator.wait_for_state(&job, "queued");
+    let runtime = runtime();
     let url = coordinator.url();
     let all: Vec<(usize, usize)> = runtime.block_on(async {
         let mut workers = Vec::new();

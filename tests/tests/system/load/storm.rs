@@ -59,13 +59,9 @@ fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
     let address = postgres.database("storm");
     let storm = long(0);
     let scratch = TempDir::new();
-    let command = |name: &str| {
-        let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join(name));
-        command.args(["--store", &address]);
-        on_cores_apart(&command)
-    };
-    let first = Coordinator::start_command(command("first"), &scratch.path().join("first"));
-    let mut second = Service::start(command("second"), &scratch.path().join("second.log"));
+    let command = |name: &str| on_cores_apart(&with_store("127.0.0.1:0", &scratch.join(name), &address));
+    let first = Coordinator::start_command(command("first"), &scratch.join("first"));
+    let mut second = Service::start(command("second"), &scratch.join("second.log"));
     let second_url = format!("http://{}", second.logged("standing by address="));
     let swarm = Swarm::begin(storm, &first, &[first.url(), second_url]);
     first.kill();
@@ -78,7 +74,7 @@ fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
 #[track_caller]
 fn check(storm: Storm, full: bool) {
     let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
+    let data_dir = scratch.join("data");
     let start = |listen: &str| {
         let command = coordinator_command(listen, &data_dir);
         Coordinator::start_command(if full { on_cores_apart(&command) } else { command }, &data_dir)
@@ -107,9 +103,8 @@ impl Swarm {
     /// Submits a job and lets all workers count it.
     fn begin(storm: Storm, coordinator: &Coordinator, urls: &[String]) -> Self {
         let job = coordinator.submit(storm.n);
-        wait_for("the plan", || coordinator.status(&job)["state"] == "queued");
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a runtime");
+        coordinator.wait_for_state(&job, "queued");
+        let runtime = runtime();
         let (said, mut news) = mpsc::unbounded_channel();
         let n_attempts = Arc::new(AtomicU64::new(0));
         let endpoints = urls.iter().map(|url| endpoint(url).expect("a URL")).collect();

@@ -8,7 +8,7 @@ use queens_proto::client::{Route, endpoint};
 use queens_tests::prelude::*;
 
 use super::worker::Worker;
-use super::{Connecting, FULL, Load, alone, begin, on_cores_apart, peak_memory_kib};
+use super::{Connecting, FULL, Load, alone, begin, on_cores_apart, peak_memory_kib, runtime};
 
 /// The largest ratio of processor time with and without encryption.
 const MOST_PROCESSOR: f64 = 1.4;
@@ -49,12 +49,9 @@ fn encryption_adds_little_to_the_load() {
 }
 
 fn plain(load: Load) -> Taken {
-    let scratch = TempDir::new();
-    let data_dir = scratch.path().join("data");
-    let command = on_cores_apart(&coordinator_command("127.0.0.1:0", &data_dir));
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::by(|command| on_cores_apart(&command));
     _ = coordinator.submit(load.n);
-    wait_for("the plan", || coordinator.status("1")["state"] == "queued");
+    coordinator.wait_for_state("1", "queued");
     let url = coordinator.url();
     measure(load, &coordinator, move |number| {
         Box::pin(Worker::connect_plainly(number, load.n_threads, url.clone()))
@@ -62,16 +59,11 @@ fn plain(load: Load) -> Taken {
 }
 
 fn encrypted(load: Load) -> Taken {
-    let scratch = TempDir::new();
-    let guarded = Guarded::start_as(&scratch.path().join("data"), &[], |command| on_cores_apart(&command));
+    let guarded = Guarded::by(|command| on_cores_apart(&command));
     let operator = guarded.invite(["--role", "operator"]);
-    let submitted =
-        guarded.queens(Some(&operator), ["submit", &load.n.to_string(), "--method", "search", "--yes"]);
-    assert!(submitted.status.success(), "{submitted:?}");
-    wait_for("the plan", || {
-        let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();
-        status["state"] == "queued"
-    });
+    let submit = ["submit", &load.n.to_string(), "--method", "search", "--yes"];
+    _ = guarded.queens(Some(&operator), submit).good();
+    wait_for("the plan", || guarded.json(&operator, &["status", "1"])["state"] == "queued");
     let worker = guarded.invite(["--role", "worker", "--uses", &load.n_workers.to_string()]);
     let credentials = Credentials {
         trust: Trust::Authorities(guarded.authority().to_owned()),
@@ -92,9 +84,7 @@ fn measure<C>(load: Load, coordinator: &Coordinator, connect: C) -> Taken
 where
     C: Fn(u64) -> Connecting + Send + Sync + 'static,
 {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.expect("a runtime");
-    runtime.block_on(async {
+    runtime().block_on(async {
         let workers = begin(load, connect).await;
         let before = processor_time(coordinator.id());
         tokio::time::sleep(load.measured).await;

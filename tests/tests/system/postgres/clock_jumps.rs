@@ -6,7 +6,6 @@ use std::path::Path;
 use queens_tests::postgres::proved;
 use queens_tests::prelude::*;
 
-use super::with_store;
 use crate::failover::{FAKETIME, FaketimeMemory};
 
 /// The jumps end neither its lead, nor a worker's leases or its session, and the job's counting time ignores them.
@@ -18,18 +17,20 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     let _memory = FaketimeMemory;
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("jumps");
-    let scratch = TempDir::new();
-    let (data_dir, clock) = (scratch.path().join("data"), scratch.path().join("clock"));
+    let clocks = TempDir::new();
+    let clock = clocks.join("clock");
     let set = |time: &str| {
         // An atomic write: the process reads the file whenever it reads the clock.
         let next = clock.with_extension("next");
         fs::write(&next, time).and_then(|()| fs::rename(&next, &clock)).expect("written");
     };
     set("+0");
-    let mut command = with_store("127.0.0.1:0", &data_dir, &address);
-    command.env("LD_PRELOAD", FAKETIME).env("FAKETIME_TIMESTAMP_FILE", &clock);
-    command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::by(|mut command| {
+        command.args(["--store", &address]).env("LD_PRELOAD", FAKETIME);
+        command.env("FAKETIME_TIMESTAMP_FILE", &clock);
+        command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        command
+    });
     let epoch = || postgres.sql("jumps", "SELECT epoch FROM queens.lease").expect("answers");
     let before = epoch();
     let _worker = coordinator.worker("anna");

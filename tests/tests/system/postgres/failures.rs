@@ -157,17 +157,12 @@ fn a_database_that_has_not_all_characters_is_refused() {
 fn what_can_not_be_written_is_said() {
     let Some(postgres) = Postgres::start("") else { return };
     let address = postgres.database("broken");
-    let dir = TempDir::new();
-    let data_dir = dir.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--store", &address]);
-    let mut coordinator = Service::start(command, &data_dir.with_extension("log"));
-    let address = coordinator.logged("listening address=");
+    let Scenario { scratch: _scratch, mut coordinator, .. } = Scenario::with(["--store", &address]);
     let broken = "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
                   RAISE EXCEPTION 'could not read block 7: invalid page' USING ERRCODE = 'XX001'; END $$; \
                   CREATE TRIGGER broken BEFORE INSERT ON queens.job FOR EACH ROW EXECUTE FUNCTION broken()";
     postgres.sql("broken", broken).expect("is made");
-    _ = run(queens(["submit", "16", "--coordinator", &format!("http://{address}")]));
+    _ = coordinator.queens(["submit", "16"]);
     assert!(!coordinator.wait().success());
     let log = coordinator.log();
     assert!(log.contains("invalid page") && !log.contains("leads no more"), "{log}");

@@ -1,11 +1,7 @@
 //! A database server with a full disk: no unwritten record is acknowledged, and everything continues later.
 
-use std::path::Path;
-
 use queens_tests::postgres::proved;
 use queens_tests::prelude::*;
-
-use super::with_store;
 
 /// The published solutions of n = 15 and n = 17.
 const SOLUTIONS: [&str; 2] = ["2279184", "95815104"];
@@ -16,18 +12,17 @@ struct Scene {
     address: String,
     job: String,
     _worker: Running,
+    _scratch: TempDir,
 }
 
 impl Scene {
-    fn start(scratch: &Path, postgres: &Postgres, address: String) -> Self {
-        let data_dir = scratch.join("data");
-        let mut command = with_store("127.0.0.1:0", &data_dir, &address);
-        command.args(["--http", "127.0.0.1:0"]);
-        let coordinator = Coordinator::start_command(command, &data_dir);
+    fn start(postgres: &Postgres, address: String) -> Self {
+        let Scenario { scratch, coordinator, .. } =
+            Scenario::with(["--store", &address, "--http", "127.0.0.1:0"]);
         let worker = coordinator.worker("anna");
         let job = coordinator.submit(15);
         wait_for("records", || recorded(postgres, &job) > 0);
-        Self { coordinator, address, job, _worker: worker }
+        Self { coordinator, address, job, _worker: worker, _scratch: scratch }
     }
 
     /// Returns the coordinator's status of the job. It may be a standby for a moment.
@@ -39,12 +34,8 @@ impl Scene {
     }
 
     /// Returns the recorded subproblems that the coordinator reports.
-    fn told(&self) -> u64 {
-        recorded_as_of(&self.status())
-    }
-
-    fn wait_for_log(&self, text: &str) {
-        wait_for(text, || self.coordinator.log().contains(text));
+    fn told(&self) -> u128 {
+        number(&self.status()["recorded"])
     }
 
     /// Waits until everything is counted, including jobs submitted meanwhile.
@@ -69,13 +60,8 @@ impl Scene {
     }
 }
 
-/// Returns the recorded subproblems in a status.
-fn recorded_as_of(status: &Value) -> u64 {
-    status["recorded"].as_str().and_then(|told| told.parse().ok()).expect("a number")
-}
-
 /// Returns the recorded subproblems of a job in the database.
-fn recorded(postgres: &Postgres, job: &str) -> u64 {
+fn recorded(postgres: &Postgres, job: &str) -> u128 {
     let sql = format!("SELECT coalesce(sum(until - first), 0) FROM queens.record WHERE job = {job}");
     postgres.sql("filled", &sql).expect("answers").parse().expect("a number")
 }
@@ -90,13 +76,12 @@ fn a_full_disk_of_tables_stops_acknowledgements_and_loses_nothing() {
     let tables = format!("CREATE TABLESPACE small LOCATION '{}'", small.display());
     postgres.sql("postgres", &tables).expect("makes a tablespace");
     postgres.sql("postgres", "CREATE DATABASE filled TABLESPACE small").expect("makes a database");
-    let scratch = TempDir::new();
-    let scene = Scene::start(scratch.path(), &postgres, postgres.address_of("filled"));
+    let scene = Scene::start(&postgres, postgres.address_of("filled"));
     disk.fill();
     // Its plan needs more room than the allocated pages have.
     let submitted = scene.coordinator.queens(["submit", "17", "--yes"]);
-    scene.wait_for_log("nothing is acknowledged until the store can be written again");
-    scene.wait_for_log("No space left on device");
+    scene.coordinator.wait_for_log("nothing is acknowledged until the store can be written again");
+    scene.coordinator.wait_for_log("No space left on device");
     let full = scene.status();
     assert!(full["store_error"].as_str().is_some_and(|error| error.contains("No space left")), "{full}");
     assert_eq!(scene.told(), recorded(&postgres, &scene.job), "what is told is there, and nothing else");
@@ -107,7 +92,7 @@ fn a_full_disk_of_tables_stops_acknowledgements_and_loses_nothing() {
     }
     let told = scene.told();
     disk.make_room();
-    scene.wait_for_log("the store can be written again seconds");
+    scene.coordinator.wait_for_log("the store can be written again seconds");
     assert!(scene.told() >= told);
     scene.finish(&postgres);
     drop(disk);
@@ -124,17 +109,16 @@ fn a_full_disk_of_the_log_ends_the_server_and_loses_nothing() {
     };
     postgres.move_log(&small);
     let address = postgres.database("filled");
-    let scratch = TempDir::new();
-    let scene = Scene::start(scratch.path(), &postgres, address);
+    let scene = Scene::start(&postgres, address);
     disk.fill();
     let told = scene.told();
     // This closes the current log segment; there is no room for another.
     _ = postgres.sql("postgres", "SELECT pg_switch_wal()");
     postgres.wait_for_end();
-    scene.wait_for_log("nothing is acknowledged until the store can be written again");
+    scene.coordinator.wait_for_log("nothing is acknowledged until the store can be written again");
     // A while later, it is no longer the leader.
     let asked = scene.coordinator.queens(["status", &scene.job, "--output", "json"]);
-    let told = if asked.status.success() { recorded_as_of(&asked.answer()) } else { told };
+    let told = if asked.status.success() { number(&asked.answer()["recorded"]) } else { told };
     assert!(
         !scene.coordinator.queens(["submit", "17", "--yes"]).status.success(),
         "nobody can write it down"

@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -202,12 +202,11 @@ fn connect(address: &str, config: &Arc<ClientConfig>) -> StreamOwned<ClientConne
 }
 
 /// Smuggles through a proxy that shares its connections to the coordinator between clients.
-fn smuggle_through(scene: &Scene, mut proxy: Command) {
-    proxy.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _proxy = Running::start_redirected(&mut proxy);
+fn smuggle_through(scene: &Scene, proxy: Command) {
+    let _proxy = Running::start_silent(proxy);
     let address = scene.site.pages.address();
     wait_until("the proxy", || TcpStream::connect(&address).ok());
-    let authority = scene.site.path().join("keys/ca.pem");
+    let authority = scene.site.scratch.join("keys/ca.pem");
     let config = Trust::Authorities(authority).config(&[b"http/1.1"], None).expect("a client");
     for (what, smuggled) in scene.smuggled() {
         let mut stranger = connect(&address, &config);
@@ -258,7 +257,7 @@ fn what_is_smuggled_through_haproxy_takes_nobodys_place() {
     let scene = Scene::new();
     let haproxy = haproxy(&scene.site, &scene.coordinator);
     // The documented configuration reuses a connection for new clients only if their requests can be sent again.
-    let configuration = scene.site.path().join("haproxy");
+    let configuration = scene.site.scratch.join("haproxy");
     let text = std::fs::read_to_string(&configuration).expect("it was written");
     let text = text.replace("backend pages\n    server", "backend pages\n    http-reuse always\n    server");
     assert!(text.contains("http-reuse"), "{text}");

@@ -17,8 +17,7 @@ fn a_coordinator_goes_on_with_a_standby_that_lacks_transactions() {
     _ = primary.database("pair");
     let standby = primary.standby("second");
     let address = format!("postgres://queens@{},{}/pair", primary.address(), standby.address());
-    let scratch = TempDir::new();
-    let mut counting = Counting::start(scratch.path(), address);
+    let mut counting = Counting::start(address);
     let kept = counting.lease(15, "anna", |job| n_records(&standby, job) > 0);
     standby.cut_off();
     let before = n_records(&standby, &kept);

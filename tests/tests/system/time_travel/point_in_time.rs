@@ -1,35 +1,34 @@
 //! Point-in-time recovery of a database server, under a stopped and a running coordinator.
 
-use std::path::{Path, PathBuf};
-
-use queens_tests::cluster::worker;
 use queens_tests::postgres::proved;
 use queens_tests::prelude::*;
+use queens_tests::workers::worker;
 
 use super::wait_for_state;
 
 /// A coordinator with a store in a database, and workers with two URLs of it, so that they retry every second or two.
 pub(super) struct Counting {
+    // Dropped, and so killed, before its directory.
     coordinator: Option<Coordinator>,
     port: Port,
-    data_dir: PathBuf,
+    scratch: TempDir,
     /// The store's address.
     address: String,
     workers: Vec<Running>,
 }
 
 impl Counting {
-    pub(super) fn start(scratch: &Path, address: String) -> Self {
-        let data_dir = scratch.join("data");
-        let mut counting = Self { coordinator: None, port: Port::draw(), data_dir, address, workers: vec![] };
+    pub(super) fn start(address: String) -> Self {
+        let (port, scratch) = (Port::draw(), TempDir::new());
+        let mut counting = Self { coordinator: None, port, scratch, address, workers: vec![] };
         counting.start_coordinator();
         counting
     }
 
     fn start_coordinator(&mut self) {
-        let mut command = coordinator_command(&self.port.address(), &self.data_dir);
-        command.args(["--store", &self.address]);
-        self.coordinator = Some(Coordinator::start_command(command, &self.data_dir));
+        let data_dir = self.scratch.join("data");
+        let command = with_store(&self.port.address(), &data_dir, &self.address);
+        self.coordinator = Some(Coordinator::start_command(command, &data_dir));
     }
 
     pub(super) fn coordinator(&self) -> &Coordinator {
@@ -48,9 +47,7 @@ impl Counting {
 
     fn submit(&self, n: u8) -> String {
         let priority = (self.workers.len() * 10).to_string();
-        let submitted = ["submit", &n.to_string(), "--yes", "--priority", &priority, "--output", "json"];
-        let answer = self.coordinator().queens(submitted).answer();
-        answer["job"].as_str().expect("a job's id").to_owned()
+        self.coordinator().submit_with(&[&n.to_string(), "--yes", "--priority", &priority])
     }
 
     /// Stops all workers, or continues them.
@@ -106,8 +103,7 @@ fn has_records(postgres: &Postgres, job: &str) -> bool {
 fn goes_back(is_stopped: bool) {
     let Some(mut postgres) = Postgres::start_archiving() else { return };
     let address = postgres.database("back");
-    let scratch = TempDir::new();
-    let mut counting = Counting::start(scratch.path(), address);
+    let mut counting = Counting::start(address);
     postgres.back_up();
     let kept = counting.lease(15, "anna", |job| has_records(&postgres, job));
     postgres.mark("here");
