@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::TempDir;
+use crate::directory::entries;
+use crate::process::{queens, run};
 use rusqlite::{Connection, OpenFlags};
 
 /// The database in a data directory.
@@ -124,9 +127,40 @@ pub fn tamper(dir: &Path, sql: &str) {
 /// Panics if `dir` can't be read.
 #[must_use]
 pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("readable").path());
-    entries.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect()
+    entries(dir).into_iter().map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect()
 }
+
+/// Copies a directory that may be in use, as a snapshot of the file system does.
+///
+/// # Panics
+/// Panics if it can't be copied.
+pub fn snapshot(dir: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([dir, to]).status().expect("there is cp");
+    assert!(copied.success());
+}
+
+/// Returns a directory in which `queens count` has counted a board.
+///
+/// # Panics
+/// Panics if that fails.
+#[track_caller]
+#[must_use]
+pub fn counted(n: u8) -> TempDir {
+    let dir = TempDir::new();
+    _ = run(count_command(n, dir.path(), &[])).answer();
+    dir
+}
+
+/// Returns a command that counts a board on a data directory.
+#[must_use]
+pub fn count_command(n: u8, dir: &Path, args: &[&str]) -> Command {
+    let mut command = queens(["count", &n.to_string(), "--output", "json", "--data-dir"]);
+    command.arg(dir).args(args);
+    command
+}
+
+/// Makes a count last, with the slowest kernel on one thread.
+pub const PORTABLE: [&str; 4] = ["--kernel", "portable", "--threads", "1"];
 
 /// Returns a copy of `dir` for inspection. Opening a database removes the remains of a crash, which only the program
 /// should do.

@@ -17,6 +17,8 @@ use crate::process::{Ended, Running, program, queens, run};
 #[derive(Debug)]
 pub struct Behind {
     data_dir: PathBuf,
+    /// The arguments that name a store elsewhere.
+    store: Vec<String>,
     // Dropped, and so killed, before its directory.
     coordinator: Coordinator,
     _scratch: Option<TempDir>,
@@ -45,7 +47,9 @@ impl Behind {
         let mut command = coordinator_command("127.0.0.1:0", data_dir);
         command.args(["--http", "127.0.0.1:0", "--require-tokens"]).args(args);
         let coordinator = Coordinator::start_command(command, data_dir);
-        Self { coordinator, data_dir: data_dir.to_owned(), _scratch: None }
+        let store = args.iter().skip_while(|arg| **arg != "--store").take(2);
+        let store = store.map(|&arg| arg.to_owned()).collect();
+        Self { coordinator, data_dir: data_dir.to_owned(), store, _scratch: None }
     }
 
     /// Returns the coordinator itself.
@@ -60,13 +64,22 @@ impl Behind {
         &self.data_dir
     }
 
-    /// Runs `queens-coordinator` with these arguments on its data directory.
+    /// Runs `queens-coordinator` with these arguments on its data directory and its store.
     ///
     /// # Panics
     /// Panics if that fails.
     #[track_caller]
     pub fn manage<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
-        manage(&self.data_dir, args)
+        run(manager(&self.data_dir, args).args(&self.store)).good()
+    }
+
+    /// Stops it with SIGTERM.
+    ///
+    /// # Panics
+    /// Panics if it does not exit successfully.
+    #[track_caller]
+    pub fn stop(self) {
+        self.coordinator.stop();
     }
 
     /// Invites a person and returns their token.
@@ -96,8 +109,10 @@ impl Behind {
     }
 }
 
-fn manage<A: AsRef<OsStr>>(data_dir: &Path, args: impl IntoIterator<Item = A>) -> Ended {
-    run(program("queens-coordinator").args(args).arg("--data-dir").arg(data_dir)).good()
+fn manager<A: AsRef<OsStr>>(data_dir: &Path, args: impl IntoIterator<Item = A>) -> Command {
+    let mut command = program("queens-coordinator");
+    command.args(args).arg("--data-dir").arg(data_dir);
+    command
 }
 
 /// Extracts the token from a line that `invite` printed.
@@ -254,7 +269,7 @@ impl Guarded {
     /// Panics if that fails.
     #[track_caller]
     pub fn manage<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
-        manage(&self.data_dir, args)
+        run(manager(&self.data_dir, args)).good()
     }
 
     /// Invites a person.

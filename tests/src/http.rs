@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An answer to an HTTP request.
 #[derive(Debug)]
@@ -22,6 +22,17 @@ impl Answer {
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the name and the value of the cookie that it sets.
+    ///
+    /// # Panics
+    /// Panics if it sets none.
+    #[track_caller]
+    #[must_use]
+    pub fn cookie(&self) -> &str {
+        let cookie = self.header("set-cookie").and_then(|cookie| cookie.split(';').next());
+        cookie.unwrap_or_else(|| panic!("no cookie: {self:?}"))
     }
 
     /// Returns the body as JSON.
@@ -64,6 +75,16 @@ pub fn ask(address: &str, token: &str, method: &str, path: &str, body: &str) -> 
     let bearer = format!("Bearer {token}");
     let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
     request(address, method, path, &headers, body)
+}
+
+/// Logs in by the pages.
+///
+/// # Panics
+/// Panics if there is no answer.
+#[track_caller]
+#[must_use]
+pub fn log_in(address: &str, token: &str) -> Answer {
+    post(address, "/api/v1/login", &json!({ "token": token }).to_string())
 }
 
 /// Sends a request and returns the status of the answer, which may be endless.

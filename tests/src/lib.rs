@@ -6,6 +6,7 @@ pub mod cleanup;
 pub mod cluster;
 pub mod collector;
 pub mod data_dir;
+pub mod directory;
 pub mod disk;
 pub mod docker;
 pub mod files;

@@ -302,6 +302,16 @@ impl Postgres {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
+    /// Returns the one number that a query finds.
+    ///
+    /// # Panics
+    /// Panics if it finds anything else.
+    #[track_caller]
+    #[must_use]
+    pub fn number(&self, database: &str, sql: &str) -> u64 {
+        self.sql(database, sql).expect("answers").parse().expect("a number")
+    }
+
     /// Returns a dump of our tables in a database by pg_dump.
     ///
     /// # Panics

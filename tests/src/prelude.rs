@@ -6,7 +6,7 @@ pub use crate::cluster::{Coordinator, Scenario, coordinator_command, fraction, n
 pub use crate::data_dir::{DATABASE, records, tamper};
 pub use crate::guarded::{Behind, Guarded, Invited, certs, code_in, join, tls_args, token_in};
 pub use crate::process::{
-    Ended, Running, clean, is_full, is_installed, processor_time, program, promised, queens,
+    Ended, Running, clean, is_full, is_installed, pin, processor_time, program, promised, queens,
     queens_coordinator, run, utf8, wait_at_most, wait_for, wait_until,
 };
 pub use crate::service::Service;

@@ -331,6 +331,15 @@ fn text(mut pipe: impl Read) -> String {
     text
 }
 
+/// Pins a process and its future children to some of the cores.
+///
+/// # Panics
+/// Panics if that fails.
+#[track_caller]
+pub fn pin(process: u32, cores: &str) {
+    _ = run(Command::new("taskset").args(["-apc", cores, &process.to_string()])).good();
+}
+
 /// Returns the processor time of a process that is not reaped yet, in whole hundredths of a second.
 ///
 /// # Panics

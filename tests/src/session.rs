@@ -1,12 +1,17 @@
 //! Sessions of made-up workers.
 
+use std::time::Duration;
+
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, CoordinatorMessage, WorkerMessage};
 use queens_solver::DECOMPOSITION_VERSION;
 use tokio::sync::mpsc::{self, Sender};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::time::{Instant, interval_at};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::{IntervalStream, ReceiverStream};
 use tonic::Streaming;
+use tonic::transport::Channel;
 
 /// Returns the Hello of a worker with one thread.
 #[must_use]
@@ -28,6 +33,22 @@ pub fn hello(worker: u64, name: &str) -> pb::Hello {
 #[must_use]
 pub fn said(message: Message) -> WorkerMessage {
     WorkerMessage { message: Some(message) }
+}
+
+/// Opens a session with this first message; a heartbeat every five seconds follows, as from a worker without leases.
+///
+/// # Panics
+/// Panics if it is refused at once.
+pub async fn lasting(
+    mut client: WorkersClient<Channel>,
+    first: WorkerMessage,
+) -> Streaming<CoordinatorMessage> {
+    let pause = Duration::from_secs(5);
+    let alive = IntervalStream::new(interval_at(Instant::now() + pause, pause));
+    let heartbeats =
+        alive.map(|_| said(Message::Report(pb::Report { sequence: 1, ..pb::Report::default() })));
+    let messages = tokio_stream::iter([first]).chain(heartbeats);
+    client.session(messages).await.expect("a session").into_inner()
 }
 
 /// Opens a session, which lasts as long as the sender.

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_proto::pb;
+use queens_tests::directory::entries;
 use queens_tests::prelude::*;
 use tokio::runtime::Runtime;
 use tonic::codegen::http::uri::PathAndQuery;
@@ -217,10 +218,9 @@ fn nobody_else_on_the_machine_reads_what_is_kept() {
     _ = guarded.queens(Some(&operator), ["submit", "8"]).good();
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(guarded.data_dir()), 0o700);
-    let files: Vec<_> = fs::read_dir(guarded.data_dir()).expect("readable").collect();
+    let files = entries(guarded.data_dir());
     assert!(files.len() >= 4, "{files:?}");
-    for file in files {
-        let path = file.expect("readable").path();
+    for path in files {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
 }

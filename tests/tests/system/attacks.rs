@@ -8,7 +8,6 @@ mod frames;
 mod kinds;
 mod pages;
 
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,11 +46,6 @@ fn speed<T>(guarded: &Guarded, operator: &Invited, during: impl FnOnce() -> T) -
     ((after - before) / (ended - began).as_secs_f64(), done)
 }
 
-fn pin(process: &str, core: &str) {
-    let moved = Command::new("taskset").args(["-apc", core, process]).output().expect("there is taskset");
-    assert!(moved.status.success(), "{moved:?}");
-}
-
 #[test]
 fn an_honest_worker_counts_whatever_others_do() {
     let full = is_full("QUEENS_ATTACKS");
@@ -69,9 +63,9 @@ fn an_honest_worker_counts_whatever_others_do() {
     }
     let worker = Running::start_silent(command);
     if full {
-        pin(&std::process::id().to_string(), "0");
-        pin(&guarded.coordinator().id().to_string(), "0");
-        pin(&worker.id().to_string(), "1");
+        pin(std::process::id(), "0");
+        pin(guarded.coordinator().id(), "0");
+        pin(worker.id(), "1");
     }
     let trust = Trust::Authorities(guarded.authority().to_owned());
     let target = Target {

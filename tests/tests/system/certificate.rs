@@ -4,16 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use queens_tests::data_dir::counted;
 use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
-/// Returns a directory in which `n` is counted.
-fn counted(n: u8) -> TempDir {
-    let dir = TempDir::new();
-    _ = run(queens(["count", &n.to_string(), "--output", "json", "--data-dir", utf8(dir.path())])).answer();
-    dir
-}
 
 /// Exports job 1 of a directory.
 fn export(dir: &Path, file: &Path) -> Ended {

@@ -246,7 +246,7 @@ fn what_may_be_given_several_times_is_a_list() {
 fn documents_have_every_option_and_command() {
     let dir = TempDir::new();
     for name in ["queens", "queens-coordinator", "queens-worker"] {
-        assert!(run(clean(Command::new(binary(name))).arg("--documents").arg(dir.path())).status.success());
+        assert!(run(program(name).arg("--documents").arg(dir.path())).status.success());
     }
     let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_else(|_| panic!("{name} is there"));
     for name in SERVICES {

@@ -6,9 +6,7 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_model::{
-    HalvesSkill, Held, Hello, JobIdentity, LeaseId, Name, Report, Speed, ToCoordinator, WorkerId,
-};
+use queens_model::{HalvesSkill, Held, Hello, JobIdentity, LeaseId, Name, Speed, ToCoordinator, WorkerId};
 use queens_proto::convert::in_pieces;
 use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
@@ -17,11 +15,12 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 use queens_tests::files;
 use queens_tests::prelude::*;
+use queens_tests::session::lasting;
 use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
-use tokio_stream::wrappers::{IntervalStream, ReceiverStream};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
@@ -31,9 +30,6 @@ const AFTER_FLOOD: u64 = 30;
 /// By then, a connection without a request is closed, on any machine: the limit is 10 s, and 15 s for a request that
 /// has begun.
 const CLOSED: Duration = Duration::from_secs(600);
-
-/// The heartbeat interval of a worker without leases.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// Opens this many connections that begin with these bytes. A connection that is closed at once counts as well.
 fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
@@ -352,7 +348,9 @@ fn thousands_of_workers_with_long_names_are_listed() {
                 on_channel = Some(channel(&coordinator).await);
             }
             let channel = on_channel.clone().expect("connected");
-            sessions.push(lasting_session(channel, hello(worker, &format!("{worker:04}{filler}"))).await);
+            let hello = hello(worker, &format!("{worker:04}{filler}"));
+            let hello = ToCoordinator::Hello(Box::new(hello)).into();
+            sessions.push(lasting(WorkersClient::new(channel), hello).await);
         }
     });
     wait_for("all workers", || {
@@ -372,14 +370,4 @@ fn thousands_of_workers_with_long_names_are_listed() {
         assert_eq!(unknown.expect_err("there is none").code(), Code::InvalidArgument);
     });
     runtime.shutdown_background();
-}
-
-/// Opens a session whose worker only sends heartbeats.
-async fn lasting_session(channel: Channel, hello: Hello) -> Streaming<pb::CoordinatorMessage> {
-    let first = tokio::time::Instant::now() + SIGN_OF_LIFE;
-    let alive = IntervalStream::new(tokio::time::interval_at(first, SIGN_OF_LIFE));
-    let alive = alive.map(|_| ToCoordinator::Report(Report::default()));
-    let messages = tokio_stream::iter([ToCoordinator::Hello(Box::new(hello))]).chain(alive);
-    let messages = messages.map(pb::WorkerMessage::from);
-    WorkersClient::new(channel).session(messages).await.expect("a session").into_inner()
 }

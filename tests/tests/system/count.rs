@@ -159,18 +159,15 @@ fn mistakes_are_told_with_what_mends_them() {
 
 #[test]
 fn versions_say_what_was_built_from_what() {
-    for program in ["queens", "queens-coordinator", "queens-worker"] {
-        let version = |option: &str| run(clean(Command::new(binary(program))).arg(option)).stdout;
-        assert_eq!(version("-V"), format!("{program} {}\n", queens_platform::VERSION));
+    for name in ["queens", "queens-coordinator", "queens-worker"] {
+        let version = |option: &str| run(program(name).arg(option)).stdout;
+        assert_eq!(version("-V"), format!("{name} {}\n", queens_platform::VERSION));
         let kernels = Kernel::list();
         assert!(
             kernels.starts_with("avx512, avx2, v128, portable; here ") && kernels.ends_with("portable"),
             "{kernels}"
         );
-        assert_eq!(
-            version("--version"),
-            format!("{program} {}\n", queens_platform::version_in_full(&kernels))
-        );
+        assert_eq!(version("--version"), format!("{name} {}\n", queens_platform::version_in_full(&kernels)));
     }
     let (version, commit) =
         queens_platform::VERSION.split_once('+').unwrap_or((queens_platform::VERSION, ""));

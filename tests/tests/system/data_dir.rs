@@ -6,33 +6,19 @@ mod coordinators;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use queens_ledger::store::StoreError;
 use queens_store::sqlite::audit;
-use queens_tests::data_dir::contents;
+use queens_tests::data_dir::{PORTABLE, contents, count_command, counted};
 use queens_tests::disk::SmallDisk;
 use queens_tests::prelude::*;
 use rusqlite::Connection;
 
-fn count(n: u8, dir: &Path, args: &[&str]) -> Command {
-    let mut command = queens(["count", &n.to_string(), "--output", "json"].iter().chain(args));
-    command.arg("--data-dir").arg(dir);
-    command
-}
-
-/// Returns a directory in which `n` is counted.
-fn counted(n: u8) -> TempDir {
-    let dir = TempDir::new();
-    _ = run(count(n, dir.path(), &[])).answer();
-    dir
-}
-
 /// Checks that `dir` is refused with one line that contains all of `expected`.
 #[track_caller]
 fn check_refusal(n: u8, dir: &Path, expected: &[&str]) {
-    let outcome = run(count(n, dir, &[]));
+    let outcome = run(count_command(n, dir, &[]));
     let complaint = outcome.complaint(1);
     let name = format!("'{}'", dir.display());
     for part in [&["error: ", &name], expected].concat() {
@@ -113,7 +99,7 @@ fn damaged_later(n: u8) -> TempDir {
 }
 
 fn running_of(n: u8, dir: &Path) -> Running {
-    let running = Running::start(&mut count(n, dir, &["--threads", "1", "--kernel", "portable"]));
+    let running = Running::start(&mut count_command(n, dir, &PORTABLE));
     wait_until("the first record", || records(dir).ok().filter(|records| !records.is_empty()));
     running
 }
@@ -135,7 +121,7 @@ fn damage_ends_a_count_and_can_be_recovered_from() {
     assert!(recovered.stdout.contains(&format!("n = 18  active  {n_records} records kept")), "{recovered:?}");
     assert_eq!(contents(dir.path()), before, "nothing is written to what is damaged");
     assert!(recover(new.path()).complaint(1).contains("is not empty"));
-    assert_eq!(run(count(18, new.path(), &[])).answer()["solutions"], Value::from("666090624"));
+    assert_eq!(run(count_command(18, new.path(), &[])).answer()["solutions"], Value::from("666090624"));
     assert!(audit(new.path()).expect("valid")[0].is_complete());
 }
 
@@ -160,7 +146,7 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     };
     let parent = TempDir::new();
     let log = parent.join("log");
-    let mut full = Service::start(count(20, dir.path(), &["--threads", "1", "--kernel", "portable"]), &log);
+    let mut full = Service::start(count_command(20, dir.path(), &PORTABLE), &log);
     // By then the worker's speed is measured, and it holds a lease of many seconds: a lease takes up to eight times as
     // long as was measured before, and some of the time went into the choice of the method and into the plan.
     let id = full.id();
@@ -194,10 +180,10 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
 #[test]
 fn a_done_directory_answers_at_once_and_counts_nothing() {
     let dir = TempDir::new();
-    let first = run(count(16, dir.path(), &["--threads", "1", "--kernel", "portable"]));
+    let first = run(count_command(16, dir.path(), &PORTABLE));
     _ = first.answer();
     let counted = records(dir.path()).expect("readable");
-    let second = run(count(16, dir.path(), &["--threads", "1", "--kernel", "portable"]));
+    let second = run(count_command(16, dir.path(), &PORTABLE));
     assert_eq!(records(dir.path()).expect("readable"), counted);
     assert!(second.elapsed * 3 < first.elapsed, "{:?}, then {:?}", first.elapsed, second.elapsed);
 
@@ -225,7 +211,7 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
 #[test]
 fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
     let dir = TempDir::new();
-    _ = run(count(12, dir.path(), &["--threads", "1", "--kernel", "portable"])).answer();
+    _ = run(count_command(12, dir.path(), &PORTABLE)).answer();
     let outcome = run(queens(["count", "12", "--threads", "7", "--data-dir"]).arg(dir.path()));
     assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     let lines: Vec<&str> = outcome.stdout.lines().skip(2).collect();
@@ -239,7 +225,7 @@ fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
     // Other tests check the times in words.
     assert!(begun.starts_with("begun 2") && begun.ends_with(" UTC; nothing was counted now"), "{begun}");
     // JSON says the same, whatever kernel would count now.
-    let answer = run(count(12, dir.path(), &[])).answer();
+    let answer = run(count_command(12, dir.path(), &[])).answer();
     assert_eq!((&answer["kernel"], &answer["counted_now"]), (&"portable".into(), &"0".into()), "{answer}");
     assert_eq!(answer["counted_by"][0]["worker"], "local", "{answer}");
     assert_eq!(answer["counted_by"][0]["work"], answer["work"], "{answer}");

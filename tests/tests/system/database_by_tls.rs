@@ -98,7 +98,7 @@ fn a_connection_that_is_cut_is_made_again() {
     let goes_on = || {
         let recorded = || {
             let sql = "SELECT coalesce(sum(until - first), 0) FROM queens.record";
-            site.server.sql("jobs", sql).expect("answers").parse::<u64>().expect("a number")
+            site.server.number("jobs", sql)
         };
         let before = recorded();
         wait_for("more to be recorded", || recorded() > before);

@@ -7,23 +7,15 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use queens_tests::browser::Browser;
+use queens_tests::directory::files_below;
 use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Returns all files below a directory whose name has this end.
 fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
-    let mut found = vec![];
-    for entry in fs::read_dir(dir).expect("a directory can be read") {
-        let path = entry.expect("a directory can be read").path();
-        if path.is_dir() {
-            found.extend(files(&path, end));
-        } else if path.to_string_lossy().ends_with(end) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
+    let all = files_below(dir).into_iter();
+    all.filter(|path| path.to_string_lossy().ends_with(end)).collect()
 }
 
 #[test]

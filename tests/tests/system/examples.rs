@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use queens_solver::{BoardSize, Kernel, published};
+use queens_solver::Kernel;
+use queens_tests::directory::names;
 use queens_tests::prelude::*;
 use std::process::Command;
 
@@ -11,15 +12,14 @@ const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
 
 /// A coordinator with pages, and two workers with different names.
 struct Site {
-    dir: TempDir,
-    coordinator: Coordinator,
     _workers: [Running; 2],
+    coordinator: Coordinator,
+    dir: TempDir,
 }
 
 impl Site {
     fn start() -> Self {
-        let dir = TempDir::new();
-        let coordinator = Coordinator::start_with_http(&dir.join("jobs"));
+        let Scenario { scratch: dir, coordinator, .. } = Scenario::with_http();
         let workers = ["anna", "bert"].map(|name| worker_with(&coordinator.url(), name, Kernel::best()));
         coordinator.wait_for_workers(2);
         Self { dir, coordinator, _workers: workers }
@@ -37,10 +37,6 @@ impl Site {
         command.env("HOME", self.dir.path());
         run(command)
     }
-}
-
-fn solutions(n: u8) -> String {
-    published(BoardSize::new(n).expect("a size")).expect("it is published").solutions.to_string()
 }
 
 /// Returns a Python that has these modules, or records a skipped test.
@@ -128,8 +124,7 @@ fn matplotlib_draws_what_was_counted() {
 #[test]
 fn every_example_is_listed() {
     let list = fs::read_to_string(example("README.md")).expect("there");
-    for entry in fs::read_dir(EXAMPLES).expect("there") {
-        let name = entry.expect("a directory can be read").file_name().into_string().expect("UTF-8");
+    for name in names(EXAMPLES) {
         assert!(name == "README.md" || list.contains(&format!("]({name})")), "{name}");
     }
 }

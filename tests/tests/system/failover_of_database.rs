@@ -116,8 +116,8 @@ fn nothing_is_acknowledged_while_the_standby_is_gone() {
     pair.coordinator.wait_for_log("the database waits for a standby (synchronous_standby_names)");
     assert_eq!((pair.progress(), records(&pair.primary)), (progress, acknowledged));
     let sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'queens-coordinator'";
-    let n_sessions = pair.primary.sql("pair", sessions).expect("answers");
-    assert!(n_sessions.parse::<u32>().expect("a number") <= 5, "{n_sessions} connections");
+    let n_sessions = pair.primary.number("pair", sessions);
+    assert!(n_sessions <= 5, "{n_sessions} connections");
     pair.standby.run();
     pair.coordinator.wait_for_log(HEALED);
     assert!(pair.progress() >= progress);

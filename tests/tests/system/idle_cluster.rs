@@ -8,27 +8,14 @@ use queens_proto::pb::{self, worker_message::Message};
 use queens_tests::files;
 use queens_tests::http::get;
 use queens_tests::prelude::*;
-use queens_tests::session::{hello, said};
+use queens_tests::session::{hello, lasting, said};
 use tokio::time::Instant;
-use tokio_stream::StreamExt;
-use tokio_stream::wrappers::IntervalStream;
 use tonic::Streaming;
 
-/// The heartbeat interval of a worker without leases.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
-
-/// Opens a connection with a session that sends a Hello and then a heartbeat every five seconds, like a worker without
-/// leases.
+/// Opens a connection with the session of a worker without leases.
 async fn idle_worker(url: String, worker: u64) -> Streaming<pb::CoordinatorMessage> {
-    let hello = hello(worker, &format!("idle-{worker}"));
-    let first = Instant::now() + SIGN_OF_LIFE;
-    let alive = IntervalStream::new(tokio::time::interval_at(first, SIGN_OF_LIFE));
-    let reports =
-        alive.map(|_| Message::Report(pb::Report { sequence: 1, deltas: vec![], finished: vec![] }));
-    let messages = tokio_stream::iter([Message::Hello(hello)]).chain(reports);
-    let messages = messages.map(said);
-    let mut client = WorkersClient::connect(url).await.expect("connected");
-    client.session(messages).await.expect("a session").into_inner()
+    let hello = said(Message::Hello(hello(worker, &format!("idle-{worker}"))));
+    lasting(WorkersClient::connect(url).await.expect("connected"), hello).await
 }
 
 /// Returns the time of about five seconds, and the share of a core that each process takes meanwhile.
@@ -57,7 +44,7 @@ fn many_idle_workers_are_no_trouble() {
     let n_workers = if is_full("QUEENS_LOAD") { 1000 } else { 50 };
     let _files = files::take(2 * n_workers);
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let runtime = runtime();
     let url = coordinator.url();
     let sessions: Vec<_> = runtime.block_on(async {
         let mut sessions = Vec::new();

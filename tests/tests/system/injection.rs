@@ -1,6 +1,6 @@
 //! No program prints control characters of a lying coordinator, odd files or odd arguments.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::pin::Pin;
 use std::process::{Command, Stdio};
@@ -9,6 +9,8 @@ use queens_model::plain::is_plain;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::pb::{self, coordinator_message};
+use queens_solver::Kernel;
+use queens_tests::data_dir::counted;
 use queens_tests::prelude::*;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -310,11 +312,9 @@ fn a_coordinator_cannot_command_a_screen_full_of_it() {
 }
 
 /// Starts a worker that logs to a file.
-fn start_worker(url: &str, format: &str, log: &Path) -> Running {
-    let mut command = program("queens-worker");
-    command.args(["--coordinator", url, "--threads", "1", "--name", "a", "--log-format", format]);
-    command.stdout(Stdio::null()).stderr(File::create(log).expect("a file"));
-    Running::start_redirected(&mut command)
+fn start_worker(url: &str, format: &str, log: &Path) -> Service {
+    let mut command = worker_command(url, "a", Kernel::best());
+    Service::start(command.args(["--log-format", format]), log)
 }
 
 #[test]
@@ -322,18 +322,15 @@ fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
     let runtime = Runtime::new().expect("a runtime");
     let scratch = TempDir::new();
     for format in ["text", "json"] {
-        let log = scratch.join(format);
-        let worker = start_worker(&serve(&runtime, Liar { refuses: false }), format, &log);
-        let said = wait_until("a notice and the end of a session", || {
-            let said = fs::read_to_string(&log).expect("a log");
-            (said.contains("the coordinator says: odd") && said.contains("next_attempt")).then_some(said)
-        });
-        drop(worker);
-        check_plain(&said);
-        let log = scratch.join(format!("{format} refused"));
-        let refused = start_worker(&serve(&runtime, Liar { refuses: true }), format, &log).wait();
-        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-        let said = fs::read_to_string(&log).expect("a log");
+        let url = serve(&runtime, Liar { refuses: false });
+        let worker = start_worker(&url, format, &scratch.join(format));
+        worker.wait_for_log("the coordinator says: odd");
+        worker.wait_for_log("next_attempt");
+        check_plain(&worker.log());
+        let url = serve(&runtime, Liar { refuses: true });
+        let mut refused = start_worker(&url, format, &scratch.join(format!("{format} refused")));
+        assert_eq!(refused.wait().code(), Some(1), "{}", refused.log());
+        let said = refused.log();
         check_plain(&said);
         assert!(said.contains(r"refused this worker: odd\u{1b}[2J"), "{said:?}");
     }
@@ -344,7 +341,7 @@ fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
     let scratch = TempDir::new();
     let file = scratch.join(ODD);
     fs::write(&file, "no directory").expect("written");
-    let file = file.to_str().expect("UTF-8");
+    let file = utf8(&file);
     for args in [
         &["count", "8", "--data-dir", file][..],
         &["count", "8", "--given", ODD],
@@ -357,20 +354,11 @@ fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
     }
     check_outcome(&run(queens(["count", "--help"]).env("QUEENS_DATA_DIR", ODD)), true);
     check_outcome(&run(queens(["jobs", "--coordinator", "http://127.0.0.1:1"]).env("QUEENS_LOG", ODD)), true);
-    let mut check = program("queens-coordinator");
-    check.args(["check", file]);
-    check_outcome(&run(check), true);
+    check_outcome(&queens_coordinator(&["check", file]), true);
     // The contents of a database are from outside too.
-    let data_dir = scratch.join("data");
-    _ = run(queens(
-        ["count", "8", "--output", "json", "--data-dir"]
-            .map(Into::into)
-            .iter()
-            .chain([&data_dir.clone().into_os_string()]),
-    ))
-    .answer();
-    tamper(&data_dir, &format!("INSERT INTO blocked_worker VALUES ('{ODD}', '', '', 0)"));
-    let outcome = run(coordinator_command("127.0.0.1:0", &data_dir));
+    let data_dir = counted(8);
+    tamper(data_dir.path(), &format!("INSERT INTO blocked_worker VALUES ('{ODD}', '', '', 0)"));
+    let outcome = run(coordinator_command("127.0.0.1:0", data_dir.path()));
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     check_outcome(&outcome, true);
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use queens_tests::directory::files_below;
 use queens_tests::prelude::*;
 
 /// A user whose paths have all signs that need quoting, and a systemd that notes what it is told.
@@ -65,11 +66,7 @@ impl User {
 }
 
 fn files(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().map(|entry| entry.expect("readable").path());
-    let mut all: Vec<PathBuf> =
-        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect();
-    all.sort();
-    all
+    if dir.exists() { files_below(dir) } else { vec![] }
 }
 
 #[test]

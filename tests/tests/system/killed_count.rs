@@ -10,7 +10,7 @@ use queens_ledger::store::Phase;
 use queens_store::JobAudit;
 use queens_store::sqlite::audit;
 use queens_tests::chance::Chance;
-use queens_tests::data_dir::{Record, copy};
+use queens_tests::data_dir::{PORTABLE, Record, copy, count_command};
 use queens_tests::prelude::*;
 
 /// It takes longer than all kills on any machine, as each comes soon after a new record.
@@ -18,8 +18,8 @@ const N: u8 = 17;
 const N_KILLS: u64 = 20;
 
 fn count(dir: &Path) -> Command {
-    let mut command = queens(["count", &N.to_string(), "--output", "json", "--progress", "none"]);
-    command.args(["--kernel", "portable", "--threads", "1", "--data-dir"]).arg(dir);
+    let mut command = count_command(N, dir, &PORTABLE);
+    command.args(["--progress", "none"]);
     command
 }
 

@@ -173,17 +173,10 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// Pins the command to the first core, and this process to the second.
 fn on_cores_apart(command: &Command) -> Command {
-    move_to("1");
+    pin(std::process::id(), "1");
     let mut pinned = Command::new("taskset");
     pinned.args(["-c", "0"]).arg(command.get_program()).args(command.get_args());
     pinned
-}
-
-/// Pins this process and its future children to some of the cores.
-fn move_to(cores: &str) {
-    let us = std::process::id().to_string();
-    let moved = Command::new("taskset").args(["-apc", cores, &us]).output().expect("there is taskset");
-    assert!(moved.status.success(), "{moved:?}");
 }
 
 /// The measurements.

@@ -81,7 +81,7 @@ fn a_certificate_without_an_end_is_not_written() {
     );
     let dir = TempDir::new();
     let file = dir.join("certificate");
-    let file = file.to_str().expect("UTF-8");
+    let file = utf8(&file);
     let url = format!("http://{address}");
     let exported = run(queens(["export", "1", file, "--coordinator", &url]));
     let complaint = exported.complaint(1);

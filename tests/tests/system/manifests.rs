@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use queens_tests::directory::files_below;
 use queens_tests::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -143,8 +144,8 @@ fn what_belongs_together_fits() {
 }
 
 /// Returns the environment variables that a program knows.
-fn known(program: &str) -> BTreeSet<String> {
-    let help = run(clean(Command::new(binary(program))).arg("--help")).stdout;
+fn known(name: &str) -> BTreeSet<String> {
+    let help = run(program(name).arg("--help")).stdout;
     // The log level is in no list of options.
     variables(&help).chain(["QUEENS_LOG".to_owned()]).collect()
 }
@@ -155,20 +156,12 @@ fn variables(text: &str) -> impl Iterator<Item = String> {
     words.filter(|word| word.starts_with("QUEENS_") && word.len() > 7).map(str::to_owned)
 }
 
-/// Adds all files below a directory.
-fn files(dir: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(dir).expect("a directory") {
-        let path = entry.expect("a directory can be read").path();
-        if path.is_dir() { files(&path, found) } else { found.push(path) }
-    }
-}
-
 #[test]
 fn what_engines_set_is_what_programs_know() {
     let all: BTreeSet<_> = ["queens-coordinator", "queens-worker"].into_iter().flat_map(known).collect();
     let mut found = vec![];
     for engine in ["helm", "slurm", "htcondor", "ssh"] {
-        files(&Path::new(DEPLOY).join(engine), &mut found);
+        found.extend(files_below(Path::new(DEPLOY).join(engine)));
     }
     let mut n_variables = 0;
     for file in found {

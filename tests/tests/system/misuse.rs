@@ -35,14 +35,6 @@ fn a_busy_port_is_refused() {
     assert!(!data_dir.exists(), "nothing is made for a coordinator that can't start");
 }
 
-/// A program with commands takes no word for one that is none.
-#[test]
-fn a_value_that_a_worker_s_option_does_not_take_is_named() {
-    let ended = run(program("queens-worker").args(["--nice", "19"]));
-    let complaint = ended.complaint(2);
-    assert!(complaint.contains("unexpected argument '19' (see 'queens-worker --help')"), "{complaint}");
-}
-
 #[test]
 fn bad_arguments_are_refused_in_one_line() {
     let worker = |args: &[&str]| run(program("queens-worker").args(args));
@@ -80,6 +72,12 @@ fn bad_arguments_are_refused_in_one_line() {
             .contains("expected auto, avx512, avx2, v128 or portable")
     );
     assert!(worker(&["--name", ""]).complaint(2).contains("visible characters"));
+    // A program with commands takes no word for one that is none.
+    let value = worker(&["--nice", "19"]);
+    assert!(
+        value.complaint(2).contains("unexpected argument '19' (see 'queens-worker --help')"),
+        "{value:?}"
+    );
     let scratch = TempDir::new();
     let outcome = run(coordinator_command("nowhere", scratch.path()));
     assert!(outcome.complaint(2).contains("'nowhere'"), "{outcome:?}");

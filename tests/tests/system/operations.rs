@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use queens_tests::directory::{entries, names};
 use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -71,13 +72,11 @@ fn every_page_is_tested_and_listed() {
     let index = fs::read_to_string(Path::new(REPOSITORY).join("docs/INTRODUCTION.md")).expect("it is there");
     for dir in ["operations", "guides"] {
         let mut found = vec![];
-        for entry in fs::read_dir(Path::new(REPOSITORY).join("docs").join(dir)).expect("it is there") {
-            let name = entry.expect("a directory can be read").file_name().into_string().expect("UTF-8");
+        for name in names(Path::new(REPOSITORY).join("docs").join(dir)) {
             let is_listed = dir == "guides" || index.contains(&format!("(operations/{name})"));
             assert!(is_listed, "docs/INTRODUCTION.md does not list {name}");
             found.push(format!("docs/{dir}/{name}"));
         }
-        found.sort();
         let of_dir = |page: &&&str| page.starts_with(&format!("docs/{dir}/"));
         assert_eq!(found, PAGES.iter().filter(of_dir).copied().collect::<Vec<_>>());
     }
@@ -119,8 +118,7 @@ fn links_lead_somewhere() {
     let repository = Path::new(REPOSITORY);
     let mut documents = vec![];
     for dir in ["", "docs", "docs/guides", "docs/operations", "docs/reference"] {
-        let entries = fs::read_dir(repository.join(dir)).expect("it is there");
-        documents.extend(entries.map(|entry| entry.expect("a directory can be read").path()));
+        documents.extend(entries(repository.join(dir)));
     }
     documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     assert!(documents.len() > PAGES.len(), "{documents:?}");

@@ -173,7 +173,7 @@ async fn failing_worker(url: String, id: u64) {
 #[test]
 fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_another() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let runtime = runtime();
     let job = coordinator.submit(14);
     let broken: Vec<_> = (1..=3).map(|id| runtime.spawn(failing_worker(coordinator.url(), id))).collect();
     coordinator.wait_for_state(&job, "failed");

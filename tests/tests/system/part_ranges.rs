@@ -11,18 +11,14 @@ fn two_parts_of_a_board_add_up_to_it() {
     let n = BoardSize::new(12).expect("a board size");
     let n_parts = parts_in_counting_order(n, Method::Search).len();
     let (first, second) = (format!("0..{}", n_parts / 3), format!("{}..{n_parts}", n_parts / 3));
-    let submit = |parts: &str| {
-        let args = ["submit", "12", "--method", "search", "--parts", parts, "--output", "json"];
-        coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
-    };
+    let submit = |parts: &str| coordinator.submit_with(&["12", "--method", "search", "--parts", parts]);
     let jobs = [submit(&first), submit(&second)];
     let refused = coordinator.queens(["submit", "12", "--method", "search", "--parts", "7..100000"]);
     assert!(refused.stderr.contains("there are no 7..100000"), "{refused:?}");
     let coordinator = coordinator.kill_and_restart();
     let _worker = coordinator.worker("anna");
     let done = jobs.map(|job| coordinator.done(&job));
-    let solutions =
-        done.iter().map(|job| job["solutions"].as_str().expect("text").parse::<u128>().expect("a number"));
+    let solutions = done.iter().map(|job| number(&job["solutions"]));
     assert_eq!(solutions.sum::<u128>(), published(n).expect("published").solutions);
     for (job, parts) in done.iter().zip([&first, &second]) {
         let found = (&job["part_range"], &job["agrees"], &job["published"], &job["fundamental"]);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use queens_solver::Kernel;
+use queens_tests::directory::{entries, names};
 use queens_tests::guest::Guest;
 use queens_tests::prelude::*;
 
@@ -38,11 +39,7 @@ fn state(guest: &Guest, name: &str) -> Value {
 }
 
 fn sockets(guest: &Guest) -> Vec<String> {
-    let entries = fs::read_dir(guest.path("run/queens-worker")).into_iter().flatten();
-    let names = entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    names
+    names(guest.path("run/queens-worker"))
 }
 
 #[test]
@@ -200,8 +197,8 @@ fn a_nice_worker_has_the_lowest_priority() {
     guest.wait_for("anna", "no_connection");
     let tasks = Path::new("/proc").join(worker.id().to_string()).join("task");
     let mut found = Vec::new();
-    for task in fs::read_dir(tasks).expect("it runs") {
-        let stat = fs::read_to_string(task.expect("readable").path().join("stat")).expect("it runs");
+    for task in entries(tasks) {
+        let stat = fs::read_to_string(task.join("stat")).expect("it runs");
         let (name, fields) = stat.rsplit_once(") ").expect("a name and fields");
         let fields: Vec<&str> = fields.split(' ').collect();
         // Its nice value and policy, by proc(5).

@@ -25,8 +25,6 @@ const PAGES: &str = "https://queens.example.org:8443";
 /// A coordinator with public pages and a campaign.
 struct Site {
     behind: Behind,
-    /// The arguments that name its store; empty for its directory.
-    store: Vec<String>,
     operator: String,
     code: String,
 }
@@ -35,19 +33,8 @@ impl Site {
     fn start(data_dir: &Path, store: &[&str], args: &[&str]) -> Self {
         let urls = ["--url", "https://queens.example.org:443", "--pages-url", PAGES];
         let behind = Behind::start(data_dir, &[&urls, store, args].concat());
-        let store = store.iter().map(|&arg| arg.to_owned()).collect();
-        let mut site = Self { behind, store, operator: String::new(), code: String::new() };
-        site.code = code_in(&site.manage(&["campaign", "open"])).to_owned();
-        site.operator = site.token("operator");
-        site
-    }
-
-    fn manage(&self, args: &[&str]) -> String {
-        self.behind.manage(args.iter().copied().chain(self.store.iter().map(String::as_str))).stdout
-    }
-
-    fn token(&self, role: &str) -> String {
-        token_in(&self.manage(&["invite", "--role", role]))
+        let code = code_in(&behind.manage(["campaign", "open"]).stdout).to_owned();
+        Self { operator: behind.token("operator"), behind, code }
     }
 
     fn http(&self) -> String {
@@ -134,7 +121,7 @@ fn check_sums(store: &[&str]) {
     let site = Site::start(&data_dir, store, &["--public"]);
     let (anna, bert) = (site.join("anna"), site.join("bert"));
     let home = scratch.join("home");
-    let others = site.token("worker");
+    let others = site.behind.token("worker");
     let workers = [
         site.worker(&anna, SECRETS[0], &home),
         site.worker(&bert, "bert", &home.join("bert")),
@@ -184,12 +171,12 @@ fn check_sums(store: &[&str]) {
     check_names(&site);
     // A revoked name is gone, and its counts are those of others.
     let number_of = |who: &str| {
-        let invitations = site.manage(&["invitations"]);
+        let invitations = site.behind.manage(["invitations"]).stdout;
         let line =
             invitations.lines().find(|line| line.contains(&format!("'{who}'"))).expect("invited").to_owned();
         line.split_whitespace().next().expect("a number").to_owned()
     };
-    _ = site.manage(&["revoke", &number_of("anna")]);
+    site.behind.manage(["revoke", &number_of("anna")]);
     wait_for("the end of the name", || site.get("/people/anna").status == 404);
     let three = site.api("/public");
     assert_eq!(three["all"], two["all"]);

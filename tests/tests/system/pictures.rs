@@ -8,6 +8,7 @@ use std::path::Path;
 use queens_solver::boards::animation::{Frame, Frames};
 use queens_solver::boards::picture::Look;
 use queens_solver::boards::{Placement, Queen};
+use queens_tests::directory::names;
 use queens_tests::prelude::*;
 use roxmltree::{Document, Node};
 
@@ -375,15 +376,6 @@ fn the_plot_is_drawn_beside_the_table() {
     // Only the plot on stdout, without the table.
     let svg = in_dir(temp.path(), "table 1-4 --method bitmask --plot -").stdout;
     Document::parse(&svg).expect("XML");
-}
-
-/// Returns the names in a directory.
-fn names(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).expect("a directory");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 #[test]

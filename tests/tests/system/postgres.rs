@@ -160,9 +160,7 @@ fn who_has_given_up_waiting_takes_nothing() {
 #[track_caller]
 fn checked(place: &str) -> String {
     let args: &[&str] = if place.contains("://") { &["check", "--store", place] } else { &["check", place] };
-    let checked = queens_coordinator(args);
-    assert!(checked.status.success(), "{}", checked.stderr);
-    checked.stdout
+    queens_coordinator(args).good().stdout
 }
 
 /// A count survives kills of the coordinator and of the database: no acknowledged record is lost or added twice. The
@@ -177,18 +175,14 @@ fn counts_whatever_is_killed_and_moves() {
     let mut coordinator = start("127.0.0.1:0");
     let _worker = coordinator.worker("anna");
     let job = coordinator.submit(15);
-    let records = |postgres: &Postgres| {
-        postgres
-            .sql("counts", "SELECT count(*) FROM queens.record")
-            .map(|n| n.parse::<u64>().expect("a number"))
-    };
-    wait_until("records", || records(&postgres).ok().filter(|n| *n > 0));
+    let records = |postgres: &Postgres| postgres.number("counts", "SELECT count(*) FROM queens.record");
+    wait_for("records", || records(&postgres) > 0);
     let listen = coordinator.address().to_owned();
     coordinator.kill();
-    let before = records(&postgres).expect("answers");
+    let before = records(&postgres);
     coordinator = start(&listen);
     assert!(coordinator.log().contains("waiting to lead"), "{}", coordinator.log());
-    wait_until("more records", || records(&postgres).ok().filter(|n| *n > before));
+    wait_for("more records", || records(&postgres) > before);
     postgres.kill();
     coordinator.wait_for_log("nothing is acknowledged until the store can be written again");
     postgres.run();
@@ -199,13 +193,11 @@ fn counts_whatever_is_killed_and_moves() {
     let proved = checked(&address);
     assert!(proved.contains(": 2279184 solutions"), "{proved}");
     let moved = dir.join("moved");
-    let to = moved.to_str().expect("UTF-8");
-    let answer = queens_coordinator(&["move", "--from", &address, "--to", to]);
-    assert!(answer.status.success(), "{}", answer.stderr);
+    let to = utf8(&moved);
+    _ = queens_coordinator(&["move", "--from", &address, "--to", to]).good();
     assert_eq!(checked(to), proved);
     let back = postgres.database("back");
-    let answer = queens_coordinator(&["move", "--from", to, "--to", &back]);
-    assert!(answer.status.success(), "{}", answer.stderr);
+    _ = queens_coordinator(&["move", "--from", to, "--to", &back]).good();
     assert_eq!(checked(&back), proved);
     let again = queens_coordinator(&["move", "--from", to, "--to", &back]);
     assert!(again.complaint(1).contains("there are jobs in the database 'back' on"), "{}", again.stderr);

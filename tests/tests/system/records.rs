@@ -9,6 +9,7 @@ use std::{env, fs};
 
 use queens_model::date;
 use queens_solver::{BoardSize, published};
+use queens_tests::directory::entries;
 use queens_tests::prelude::*;
 
 const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../records");
@@ -24,11 +25,8 @@ const KEYS: [&str; 2] = ["key", "key-2"];
 
 /// Returns the certificates in the order of their boards.
 fn files() -> Vec<PathBuf> {
-    let all = fs::read_dir(BOOK).expect("the record book").map(|entry| entry.expect("an entry").path());
-    let mut files: Vec<PathBuf> =
-        all.filter(|path| path.extension().is_some_and(|it| it == "certificate")).collect();
-    files.sort();
-    files
+    let all = entries(BOOK).into_iter();
+    all.filter(|path| path.extension().is_some_and(|it| it == "certificate")).collect()
 }
 
 /// Checks a certificate with the keys of the book.

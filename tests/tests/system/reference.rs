@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
 use std::{env, fs};
 
 use queens_solver::Kernel;
@@ -27,8 +26,8 @@ fn check(name: &str, made: &str) {
 }
 
 /// Returns the help of a program or of one of its commands, without defaults of this machine.
-fn help(program: &str, commands: &[&str]) -> String {
-    let said = run(clean(Command::new(binary(program))).args(commands).arg("--help")).good();
+fn help(name: &str, commands: &[&str]) -> String {
+    let said = run(program(name).args(commands).arg("--help")).good();
     let mut lines = String::new();
     let mut is_of_processors = false;
     for line in said.stdout.lines() {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use queens_tests::directory::entries;
 use queens_tests::prelude::*;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -17,8 +18,7 @@ fn workflows_only_call_scripts() {
     let mut n_scripts = 0;
     let toolchain = read("rust-toolchain.toml");
     let version = toolchain.split('"').nth(1).expect("a version");
-    for file in fs::read_dir(Path::new(REPOSITORY).join(".github/workflows")).expect("a directory") {
-        let path = file.expect("a directory can be read").path();
+    for path in entries(Path::new(REPOSITORY).join(".github/workflows")) {
         let name = path.display();
         let text = fs::read_to_string(&path).expect("UTF-8");
         let workflow: Value = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));

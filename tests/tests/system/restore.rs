@@ -1,8 +1,8 @@
 //! Restoring backups and copies: valid invitations, the signing key, and refusals.
 
 use std::path::Path;
-use std::process::Command;
 
+use queens_tests::data_dir::snapshot;
 use queens_tests::prelude::*;
 
 fn restore(args: &[&str]) -> Ended {
@@ -18,8 +18,7 @@ fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
     let (token, kept_out) = (behind.token("viewer"), behind.token("operator"));
     let asks = |behind: &Behind, token: &str| behind.queens(token, ["jobs"]).status.success();
     assert!(asks(&behind, &token) && asks(&behind, &kept_out));
-    let copied = Command::new("cp").arg("-a").args([&data_dir, &copy]).status().expect("there is cp");
-    assert!(copied.success());
+    snapshot(&data_dir, &copy);
     drop(behind);
     for (name, args, is_let_in) in [("ended", &[][..], false), ("kept", &["--keep-invitations"][..], true)] {
         let dir = path(name);

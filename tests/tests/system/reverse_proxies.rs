@@ -17,8 +17,9 @@ const PAGE: &str = include_str!("../../../docs/operations/invite.md");
 /// The concurrent requests of one visitor.
 const MOST_REQUESTS: usize = 16;
 
-/// The ports of a proxy, and the directory of its keys.
+/// A coordinator that listens only on this machine, the ports of its proxy, and the directory of the proxy's keys.
 struct Site {
+    behind: Behind,
     scratch: TempDir,
     grpc: Port,
     pages: Port,
@@ -29,16 +30,32 @@ impl Site {
         let scratch = TempDir::new();
         certs(&scratch.join("keys"), &[]);
         let [grpc, pages] = [(); 2].map(|()| Port::draw());
-        Self { scratch, grpc, pages }
+        let [url, pages_url] =
+            [&grpc, &pages].map(|port| format!("https://queens.example.org:{}", port.number()));
+        let mut args = vec!["--trusted-proxy", "127.0.0.1", "--url", &url, "--pages-url", &pages_url];
+        let most = MOST_REQUESTS.to_string();
+        args.extend(["--max-requests", &most]);
+        Self { behind: Behind::new(&args), scratch, grpc, pages }
+    }
+
+    fn coordinator(&self) -> &Coordinator {
+        self.behind.coordinator()
+    }
+
+    /// Invites a person, whose line names the proxy; returns their token.
+    fn invite(&self, role: &str) -> String {
+        let line = self.behind.manage(["invite", "--role", role]).stdout;
+        assert!(line.contains("https://queens.example.org:"), "{line}");
+        token_in(&line)
     }
 
     /// Returns the configuration after a line in the documentation, for these ports.
-    fn configuration(&self, name: &str, coordinator: &Coordinator) -> PathBuf {
+    fn configuration(&self, name: &str) -> PathBuf {
         let (_, rest) = PAGE.split_once(&format!("```{name}\n")).expect("it is documented");
         let (text, _) = rest.split_once("```").expect("it ends");
         let text = text
-            .replace("127.0.0.1:50051", coordinator.address())
-            .replace("127.0.0.1:8080", &coordinator.http())
+            .replace("127.0.0.1:50051", self.coordinator().address())
+            .replace("127.0.0.1:8080", &self.coordinator().http())
             .replace("*:", "127.0.0.1:")
             .replace(":443 ", &format!(":{} ", self.grpc.number()))
             .replace(":8443 ", &format!(":{} ", self.pages.number()))
@@ -47,27 +64,6 @@ impl Site {
         fs::write(&path, text).expect("written");
         path
     }
-}
-
-/// Starts a coordinator that listens only on this machine, and requires tokens.
-fn coordinator(site: &Site) -> Coordinator {
-    let data_dir = site.scratch.join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--require-tokens", "--trusted-proxy", "127.0.0.1"]);
-    command.args(["--max-requests", &MOST_REQUESTS.to_string()]);
-    command.args(["--url", &format!("https://queens.example.org:{}", site.grpc.number())]);
-    command.args(["--pages-url", &format!("https://queens.example.org:{}", site.pages.number())]);
-    Coordinator::start_command(command, &data_dir)
-}
-
-fn manage(site: &Site, args: &[&str]) -> String {
-    queens_coordinator(&[args, &["--data-dir", utf8(&site.scratch.join("data"))]].concat()).stdout
-}
-
-fn invite(site: &Site, role: &str) -> String {
-    let line = manage(site, &["invite", "--role", role]);
-    assert!(line.contains("https://queens.example.org:"), "{line}");
-    token_in(&line)
 }
 
 /// Counts through the proxy that a command starts, and checks pages and refusals.
@@ -120,7 +116,7 @@ fn check_visitors(site: &Site, audit: Command) {
         let from = IpAddr::from([127, 0, 0, visitor]);
         https::request(from, &site.pages.address(), &trust, (method, path), &headers, body).status
     };
-    let opened = manage(site, &["campaign", "open"]);
+    let opened = site.behind.manage(["campaign", "open"]).stdout;
     let code = code_in(&opened);
     assert!(opened.starts_with(&format!("https://queens.example.org:{}/", site.pages.number())), "{opened}");
     let path = format!("/api/v1/join/{code}");
@@ -171,13 +167,13 @@ fn nginx(site: &Site, servers: &Path) -> Command {
 }
 
 /// Returns HAProxy, whose key and TLS certificate are in one file.
-fn haproxy(site: &Site, coordinator: &Coordinator) -> Command {
+fn haproxy(site: &Site) -> Command {
     let keys = site.scratch.join("keys");
     let both =
         ["server.pem", "server.key"].map(|name| fs::read_to_string(keys.join(name)).expect("readable"));
     fs::write(keys.join("both.pem"), both.concat()).expect("written");
     let mut haproxy = clean(Command::new("haproxy"));
-    haproxy.arg("-db").arg("-f").arg(site.configuration("haproxy", coordinator));
+    haproxy.arg("-db").arg("-f").arg(site.configuration("haproxy"));
     haproxy
 }
 
@@ -187,11 +183,10 @@ fn nginx_encrypts_for_workers_operators_and_pages() {
         return skipped("a worker behind nginx, which is not installed");
     }
     let site = Site::new();
-    let coordinator = coordinator(&site);
-    let [operator, worker] = ["operator", "worker"].map(|role| invite(&site, role));
-    let nginx = nginx(&site, &site.configuration("nginx", &coordinator));
+    let [operator, worker] = ["operator", "worker"].map(|role| site.invite(role));
+    let nginx = nginx(&site, &site.configuration("nginx"));
     counts_through(&site, nginx, &operator, &worker);
-    assert_eq!(http::get(&coordinator.http(), "/api/v1/jobs").status, 401);
+    assert_eq!(http::get(&site.coordinator().http(), "/api/v1/jobs").status, 401);
 }
 
 #[test]
@@ -200,8 +195,7 @@ fn haproxy_encrypts_for_workers_operators_and_pages() {
         return skipped("a worker behind HAProxy, which is not installed");
     }
     let site = Site::new();
-    let coordinator = coordinator(&site);
-    let [operator, worker] = ["operator", "worker"].map(|role| invite(&site, role));
-    let haproxy = haproxy(&site, &coordinator);
+    let [operator, worker] = ["operator", "worker"].map(|role| site.invite(role));
+    let haproxy = haproxy(&site);
     counts_through(&site, haproxy, &operator, &worker);
 }

@@ -1,6 +1,6 @@
 //! Boards that real processes count a second time.
 
-use queens_solver::{BoardSize, Method, published};
+use queens_solver::Method;
 use queens_store::sqlite::audit;
 use queens_tests::prelude::*;
 
@@ -11,27 +11,21 @@ const N: &str = "13";
 #[test]
 fn boards_are_counted_twice_before_they_are_done() {
     let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
-    let submit = |args: &[&str]| {
-        let args = [&["submit", N, "--method", "search", "--output", "json"], args].concat();
-        coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
-    };
+    let submit = |args: &[&str]| coordinator.submit_with(&[&[N, "--method", "search"], args].concat());
     let twice = submit(&["--second-pass"]);
     let once = submit(&[]);
     assert_eq!([twice.as_str(), once.as_str()], ["1", "3"]);
     let refused = coordinator.queens(["submit", N, "--method", "halves", "--second-pass"]);
     assert!(refused.stderr.contains("halves have no other images"), "{refused:?}");
     let workers = ["anna", "bert"].map(|name| coordinator.worker(name));
-    let done = |coordinator: &Coordinator, job: &str| -> Value { coordinator.done(job) };
-    done(&coordinator, &once);
+    _ = coordinator.done(&once);
     let more = coordinator.queens(["verify-more", &once, "--second-pass=halves"]);
     assert!(more.stdout.contains("job 3 is "), "{more:?}");
     let coordinator = coordinator.kill_and_restart();
     let pairs = [(&twice, "2", "search"), (&once, "4", "halves")];
     for (first, second, method) in pairs {
-        let (first, second) = (done(&coordinator, first), done(&coordinator, second));
-        let n = BoardSize::new(13).expect("a board size");
-        let solutions: Value = published(n).expect("published").solutions.to_string().into();
-        assert_eq!([&first["solutions"], &second["solutions"]], [&solutions; 2]);
+        let (first, second) = (coordinator.done(first), coordinator.done(second));
+        assert_eq!([&first["solutions"], &second["solutions"]], [&Value::from(solutions(13)); 2]);
         assert_eq!((&first["second"], &second["second_of"]), (&second["job"], &first["job"]));
         assert_eq!((&second["method"], &first["provisional"]), (&method.into(), &false.into()));
         assert_ne!(first["work"], second["work"]);

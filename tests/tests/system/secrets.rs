@@ -1,23 +1,20 @@
 //! Tokens and cookies appear nowhere: logs, files, traces, metrics, answers, messages, or lists of processes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use queens_solver::Kernel;
 use queens_tests::collector::collect;
+use queens_tests::directory::files_below;
 use queens_tests::prelude::*;
 
 /// Returns the contents of all files of a directory.
 fn files(dir: &Path) -> Vec<(String, String)> {
-    let entries = fs::read_dir(dir).expect("readable").map(|entry| entry.expect("readable").path());
-    let all = entries.flat_map(|path| match path.is_dir() {
-        true => files(&path),
-        false => {
-            let bytes = fs::read(&path).expect("readable");
-            vec![(path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned())]
-        }
-    });
-    all.collect()
+    let contents = |path: &PathBuf| {
+        let bytes = fs::read(path).expect("readable");
+        (path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned())
+    };
+    files_below(dir).iter().map(contents).collect()
 }
 
 #[test]
@@ -64,13 +61,11 @@ fn no_secret_is_shown_anywhere() {
 
     // By the pages: logged in, not logged in, and with an invalid token.
     let site = coordinator.http();
-    let json = ("Content-Type", "application/json");
-    let body = |token: &str| format!("{{\"token\":\"{token}\"}}");
-    let log_in = http::request(&site, "POST", "/api/v1/login", &[json], &body(&operator));
-    let cookie = log_in.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let logged_in = http::log_in(&site, &operator);
+    let cookie = logged_in.cookie();
     let cookie_secret = cookie.split_once('=').expect("a value").1.to_owned();
     for token in [&mistyped, &revoked, &worker] {
-        let refused = http::request(&site, "POST", "/api/v1/login", &[json], &body(token));
+        let refused = http::log_in(&site, token);
         shown.push(("a log in that failed".to_owned(), format!("{refused:?}")));
         let refused = http::ask(&site, token, "GET", "/api/v1/jobs", "");
         shown.push(("a request that failed".to_owned(), format!("{refused:?}")));

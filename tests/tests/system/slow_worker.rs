@@ -29,7 +29,7 @@ async fn idle(url: String, n_threads: u32) {
 #[track_caller]
 fn check(n_threads: u32) {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let runtime = runtime();
     runtime.spawn(idle(coordinator.url(), n_threads));
     coordinator.wait_for_workers(1);
     // It gets all leases before another worker connects.

@@ -11,8 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
+use queens_tests::directory::entries;
 use queens_tests::prelude::*;
 
 use self::engine::Slurm;
@@ -71,8 +71,7 @@ impl Scene {
 
     /// Returns the workers' logs.
     fn logs(&self) -> String {
-        let files = fs::read_dir(self.scratch.path()).expect("a directory");
-        let paths = files.map(|file| file.expect("a directory can be read").path());
+        let paths = entries(self.scratch.path()).into_iter();
         let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
         let of_tasks =
             |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("queens-"));
@@ -149,11 +148,10 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     }
 
     let Scene { slurm, coordinator, scratch, story, .. } = scene;
-    let board = BoardSize::new(n).expect("a board size");
-    let solutions = published(board).expect("published").solutions;
+    let solutions = solutions(n);
     coordinator.stop();
     let jobs = audit(&scratch.join("data")).expect("consistent records");
-    assert!(jobs[0].is_complete() && jobs[0].total == solutions, "{jobs:?}");
+    assert!(jobs[0].is_complete() && jobs[0].total.to_string() == solutions, "{jobs:?}");
     say(&format!("Q({n}) = {solutions} on Slurm; until all counted again: {}", story.join(", ")));
     drop(slurm);
 }

@@ -1,6 +1,6 @@
 //! Files that are not regular, or that others may read: every program refuses them at once.
 
-use std::fs::{self};
+use std::fs;
 use std::path::Path;
 
 use std::process::Command;
@@ -11,8 +11,8 @@ use queens_tests::prelude::*;
 const NOBODY: &str = "https://127.0.0.1:1";
 
 /// Runs a program in a directory.
-fn run_in(dir: &Path, program: &str, args: &[&str]) -> Ended {
-    run(clean(Command::new(binary(program))).args(args).current_dir(dir))
+fn run_in(dir: &Path, name: &str, args: &[&str]) -> Ended {
+    run(program(name).args(args).current_dir(dir))
 }
 
 /// Creates a directory with a pipe without a writer in each place where a file may be.

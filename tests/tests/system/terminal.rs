@@ -13,19 +13,22 @@ use queens_tests::prelude::*;
 /// A terminal with a shell in it.
 struct Terminal {
     socket: PathBuf,
+    // Ends before its directory goes.
     _server: Undo,
+    scratch: TempDir,
 }
 
 impl Terminal {
     /// `None` without tmux.
-    fn open(scratch: &TempDir, columns: u16, rows: u16) -> Option<Self> {
+    fn open(columns: u16, rows: u16) -> Option<Self> {
+        let scratch = TempDir::new();
         let socket = scratch.join("tmux");
         let end = || {
             let mut end = Command::new("tmux");
             end.arg("-S").arg(&socket).arg("kill-server");
             end
         };
-        let terminal = Self { _server: Undo::by(end), socket: socket.clone() };
+        let terminal = Self { _server: Undo::by(end), socket: socket.clone(), scratch };
         let mut command = clean(Command::new("tmux"));
         command.arg("-S").arg(&terminal.socket).args(["-f", "/dev/null", "new-session", "-d"]);
         command.args(["-x", &columns.to_string(), "-y", &rows.to_string(), "env", "PS1=$ ", "sh"]);
@@ -106,12 +109,10 @@ impl Terminal {
 
 #[test]
 fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
-    let scratch = TempDir::new();
-    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+    let Some(terminal) = Terminal::open(80, 24) else {
         return skipped("'queens top', as there is no tmux to make a terminal");
     };
-    let data_dir = scratch.join("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let _worker = coordinator.worker("alpha");
     coordinator.wait_for_workers(1);
     let job = coordinator.submit(22);
@@ -159,7 +160,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.wait_for_shell();
     // Killed by a signal, it restores the terminal as well.
     terminal.enter("clear");
-    let pid = scratch.join("pid");
+    let pid = terminal.scratch.join("pid");
     terminal.enter(&format!("sh -c 'echo $$ >{}; exec {top}'", pid.display()));
     let read_pid = || fs::read_to_string(&pid).ok().filter(|pid| pid.ends_with('\n'));
     let pid = wait_until("its process id", read_pid);
@@ -172,11 +173,10 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
 
 #[test]
 fn top_submits_and_cancels_by_keys_and_shows_one_job() {
-    let scratch = TempDir::new();
-    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+    let Some(terminal) = Terminal::open(80, 24) else {
         return skipped("'queens top', as there is no tmux to make a terminal");
     };
-    let coordinator = Coordinator::start(&scratch.join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let _worker = coordinator.worker("alpha");
     coordinator.wait_for_workers(1);
     let job = coordinator.submit(22);
@@ -243,11 +243,10 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
 
 #[test]
 fn tables_are_whole_and_the_first_help_fits_the_terminal() {
-    let scratch = TempDir::new();
-    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+    let Some(terminal) = Terminal::open(80, 24) else {
         return skipped("tables on a terminal, as there is no tmux to make one");
     };
-    let coordinator = Coordinator::start(&scratch.join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let long = "a machine with a very long name in the third rack from the left";
     let _workers = [coordinator.worker("alpha"), coordinator.worker(long)];
     coordinator.wait_for_workers(2);
@@ -285,11 +284,10 @@ fn tables_are_whole_and_the_first_help_fits_the_terminal() {
 
 #[test]
 fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
-    let scratch = TempDir::new();
-    let Some(terminal) = Terminal::open(&scratch, 60, 10) else {
+    let Some(terminal) = Terminal::open(60, 10) else {
         return skipped("'queens watch', as there is no tmux to make a terminal");
     };
-    let coordinator = Coordinator::start(&scratch.join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let _worker = coordinator.worker("alpha");
     let job = coordinator.submit(22);
     // Input before the shell reads it is on the screen twice.

@@ -4,8 +4,8 @@ mod lagging_standby;
 mod point_in_time;
 
 use std::path::Path;
-use std::process::Command;
 
+use queens_tests::data_dir::snapshot;
 use queens_tests::postgres::proved;
 use queens_tests::prelude::*;
 
@@ -20,12 +20,6 @@ fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
     });
 }
 
-/// Copies a directory like a snapshot of the file system.
-fn copy_of(dir: &Path, to: &Path) {
-    let copied = Command::new("cp").arg("-a").args([dir, to]).status().expect("there is cp");
-    assert!(copied.success());
-}
-
 /// A directory is copied while it is in use. Then a job is submitted and leased; the directory is lost, and the copy
 /// assigns its number again.
 #[test]
@@ -35,7 +29,7 @@ fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
     let before = first.submit(8);
     wait_for_state(&first, &before, "done");
     let copy = scratch.join("copy");
-    copy_of(&data_dir, &copy);
+    snapshot(&data_dir, &copy);
     let lost = first.submit(17);
     wait_for_state(&first, &lost, "running");
     let second = {

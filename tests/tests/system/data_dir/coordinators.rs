@@ -7,6 +7,7 @@ use std::process::Command;
 
 use queens_store::sqlite::audit;
 use queens_tests::cleanup::Undo;
+use queens_tests::directory::names;
 use queens_tests::postgres::proved;
 use queens_tests::prelude::*;
 
@@ -121,12 +122,7 @@ fn coordinators_of_a_database_may_have_one_directory() {
     assert!(counted.stdout.contains("14772512"), "{counted:?}");
     second.stop();
     assert_eq!(key(&data_dir), before);
-    let mut files: Vec<_> = fs::read_dir(&data_dir)
-        .expect("a directory")
-        .map(|entry| entry.expect("readable").file_name().into_string().expect("UTF-8"))
-        .collect();
-    files.sort();
-    assert_eq!(files, ["signing.key"]);
+    assert_eq!(names(&data_dir), ["signing.key"]);
     assert!(proved(&address).contains("subproblems once: 14772512 solutions"));
 }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::worker::Worker;
-use super::{alone, move_to, on_cores_apart};
+use super::{alone, on_cores_apart};
 
 /// Rates per second.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ const ALL: Duration = Duration::from_secs(24 * 3600);
 fn reports_are_durable_in_either_store() {
     let _alone = alone();
     // The server's processes may run on all cores.
-    move_to("0,1");
+    pin(std::process::id(), "0,1");
     let Some(postgres) = Postgres::start("") else { return };
     for (n_workers, counted) in &[(1, SECOND), (10, SECOND), (100, SECOND), (1000, SECOND), (1000, ALL)] {
         let mut rates = [Vec::new(), Vec::new()];

@@ -35,10 +35,7 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     let before = epoch();
     let _worker = coordinator.worker("anna");
     let job = coordinator.submit(16);
-    let n_records = || {
-        let told = postgres.sql("jumps", "SELECT count(*) FROM queens.record").expect("answers");
-        told.parse::<u64>().expect("a number")
-    };
+    let n_records = || postgres.number("jumps", "SELECT count(*) FROM queens.record");
     wait_for("records", || n_records() > 0);
     for time in ["+3d", "-3d", "+3d"] {
         let before = n_records();

@@ -46,14 +46,10 @@ impl Scene {
             let jobs = postgres.sql("filled", "SELECT string_agg(phase, ' ') FROM queens.job").ok()?;
             jobs.split(' ').all(|phase| phase == "done").then_some(())
         });
-        let n_jobs: usize = postgres
-            .sql("filled", "SELECT count(*) FROM queens.job")
-            .expect("answers")
-            .parse()
-            .expect("a number");
+        let n_jobs = postgres.number("filled", "SELECT count(*) FROM queens.job");
         self.coordinator.stop();
         let proof = proved(&self.address);
-        assert_eq!(proof.lines().count(), n_jobs, "{proof}");
+        assert_eq!(proof.lines().count() as u64, n_jobs, "{proof}");
         for (line, solutions) in proof.lines().zip(SOLUTIONS) {
             assert!(line.contains(&format!("subproblems once: {solutions} solutions")), "{proof}");
         }
@@ -63,7 +59,7 @@ impl Scene {
 /// Returns the recorded subproblems of a job in the database.
 fn recorded(postgres: &Postgres, job: &str) -> u128 {
     let sql = format!("SELECT coalesce(sum(until - first), 0) FROM queens.record WHERE job = {job}");
-    postgres.sql("filled", &sql).expect("answers").parse().expect("a number")
+    postgres.number("filled", &sql).into()
 }
 
 /// Tables can't grow any more, and the server continues: each transaction that needs room fails.

@@ -13,7 +13,7 @@ use queens_tests::prelude::*;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use super::{Site, coordinator, haproxy, invite, nginx};
+use super::{Site, haproxy, nginx};
 
 /// The head of a request without an end: it takes the connection's next line as a header, and so gets the token that
 /// follows.
@@ -82,7 +82,6 @@ fn smuggled((_, headers, body): &Trick, hidden: &str, token: Option<&str>) -> St
 /// A coordinator with a job that nobody counts, and its callers.
 struct Scene {
     site: Site,
-    coordinator: Coordinator,
     operator: String,
     viewer: String,
 }
@@ -90,9 +89,8 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let site = Site::new();
-        let coordinator = coordinator(&site);
-        let [operator, viewer] = ["operator", "viewer"].map(|role| invite(&site, role));
-        let scene = Self { site, coordinator, operator, viewer };
+        let [operator, viewer] = ["operator", "viewer"].map(|role| site.invite(role));
+        let scene = Self { site, operator, viewer };
         let submitted = scene.ask("POST", "/api/v1/jobs", r#"{"n":18}"#);
         assert_eq!(submitted["job"], "1", "{submitted}");
         wait_for("a plan", || scene.ask("GET", "/api/v1/jobs/1", "")["state"] == "queued");
@@ -101,7 +99,7 @@ impl Scene {
 
     /// Returns the coordinator's answer to an operator.
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
-        http::ask(&self.coordinator.http(), &self.operator, method, path, body).json()
+        self.site.behind.ask(&self.operator, method, path, body).json()
     }
 
     /// Returns an operator's requests: one is an action, and the last asks for the caller's identity.
@@ -134,7 +132,8 @@ impl Scene {
     fn check_in_the_end(&self) {
         let audit = self.ask("GET", "/api/v1/audit", "").to_string();
         assert!(!audit.contains("pause"), "{audit}");
-        assert!(!self.coordinator.log().contains("panicked"), "{}", self.coordinator.log());
+        let log = self.site.coordinator().log();
+        assert!(!log.contains("panicked"), "{log}");
         let paused = self.ask("POST", "/api/v1/jobs/1/pause", "{}");
         assert_eq!(paused["state"], "paused", "{paused}");
     }
@@ -176,7 +175,7 @@ fn what_is_smuggled_to_the_coordinator_takes_nobodys_place() {
         {
             continue;
         }
-        let mut stream = TcpStream::connect(scene.coordinator.http()).expect("it listens");
+        let mut stream = TcpStream::connect(scene.site.coordinator().http()).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(600))).expect("a timeout");
         // The rest can't be sent on a closed connection.
         _ = stream.write_all(smuggled.as_bytes());
@@ -238,9 +237,9 @@ fn what_is_smuggled_through_nginx_takes_nobodys_place() {
     }
     let scene = Scene::new();
     // The documented configuration opens a connection per request. Many administrators keep some open.
-    let servers: PathBuf = scene.site.configuration("nginx", &scene.coordinator);
+    let servers: PathBuf = scene.site.configuration("nginx");
     let text = std::fs::read_to_string(&servers).expect("it was written");
-    let http = scene.coordinator.http();
+    let http = scene.site.coordinator().http();
     let pages = format!("proxy_pass http://{http};");
     assert!(text.contains(&pages), "{text}");
     let text = text.replace(&pages, "proxy_pass http://pages; proxy_set_header Connection \"\";");
@@ -255,7 +254,7 @@ fn what_is_smuggled_through_haproxy_takes_nobodys_place() {
         return skipped("smuggling through HAProxy, which is not installed");
     }
     let scene = Scene::new();
-    let haproxy = haproxy(&scene.site, &scene.coordinator);
+    let haproxy = haproxy(&scene.site);
     // The documented configuration reuses a connection for new clients only if their requests can be sent again.
     let configuration = scene.site.scratch.join("haproxy");
     let text = std::fs::read_to_string(&configuration).expect("it was written");

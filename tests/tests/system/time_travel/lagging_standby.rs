@@ -6,7 +6,7 @@ use queens_tests::prelude::*;
 
 fn n_records(server: &Postgres, job: &str) -> u64 {
     let sql = format!("SELECT count(*) FROM queens.record WHERE job = {job}");
-    server.sql("pair", &sql).expect("answers").parse().expect("a number")
+    server.number("pair", &sql)
 }
 
 /// Acknowledged records that the standby had not received are lost, and counted again; the coordinator, which knows

@@ -97,7 +97,7 @@ impl Counting {
 
 fn has_records(postgres: &Postgres, job: &str) -> bool {
     let sql = format!("SELECT count(*) FROM queens.record WHERE job = {job}");
-    postgres.sql("back", &sql).expect("answers") != "0"
+    postgres.number("back", &sql) > 0
 }
 
 fn goes_back(is_stopped: bool) {
