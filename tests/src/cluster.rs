@@ -393,6 +393,9 @@ impl Coordinator {
     }
 }
 
+/// A board that takes any machine here some hours.
+pub const LONG: u8 = 22;
+
 /// Returns a number that JSON has in digits.
 ///
 /// # Panics

@@ -15,11 +15,9 @@ use crate::binary::cargo;
 use crate::cleanup::Undo;
 use crate::port::Port;
 use crate::process::{Ended, clean, is_installed, run, wait_for};
-use crate::{TempDir, skipped, skipped_without_root};
+use crate::{REPOSITORY, TempDir, skipped, skipped_without_root};
 
 const NO_ENGINE: &str = "no Docker engine answers";
-
-const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// A way to call Docker Compose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +227,7 @@ impl Project {
         ] {
             command.env(variable, port.number().to_string());
         }
-        command.current_dir(WORKSPACE);
+        command.current_dir(REPOSITORY);
         command
     }
 
@@ -373,7 +371,7 @@ fn static_binary(name: &str) -> PathBuf {
     BUILT.call_once(|| {
         let mut build = cargo();
         // The Dockerfile's path, whatever the environment says.
-        build.args(["static", "--quiet", "--target-dir", "target"]).current_dir(WORKSPACE);
+        build.args(["static", "--quiet", "--target-dir", "target"]).current_dir(REPOSITORY);
         build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         let output = build.output().expect("cargo can be run");
         assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));
@@ -382,5 +380,5 @@ fn static_binary(name: &str) -> PathBuf {
 }
 
 fn static_path(name: &str) -> PathBuf {
-    Path::new(WORKSPACE).join("target/x86_64-unknown-linux-gnu/release").join(name)
+    Path::new(REPOSITORY).join("target/x86_64-unknown-linux-gnu/release").join(name)
 }

@@ -25,6 +25,9 @@ pub mod session;
 pub mod standby;
 pub mod workers;
 
+/// The root of the repository.
+pub const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
 mod binary;
 mod port;
 mod runtime;

@@ -49,7 +49,19 @@ impl Postgres {
         Self::start_guarded(settings, "", None)
     }
 
-    /// Does the same with access rules that precede the usual ones. It uses TLS with the `server.pem` and `server.key`
+    /// Starts a server with these additional settings and a database, and returns the address of that as well; `None` if
+    /// PostgreSQL is not installed.
+    ///
+    /// # Panics
+    /// Panics if that fails.
+    #[must_use]
+    pub fn with_database(settings: &str, name: &str) -> Option<(Self, String)> {
+        let server = Self::start(settings)?;
+        let address = server.database(name);
+        Some((server, address))
+    }
+
+    /// Starts a server with access rules that precede the usual ones. It uses TLS with the `server.pem` and `server.key`
     /// of a directory, if one is given.
     ///
     /// # Panics

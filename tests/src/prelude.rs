@@ -1,8 +1,9 @@
 //! What most system tests use.
 
+pub use queens_solver::Kernel;
 pub use serde_json::{Value, json};
 
-pub use crate::cluster::{Coordinator, Scenario, coordinator_command, fraction, number, solutions};
+pub use crate::cluster::{Coordinator, LONG, Scenario, coordinator_command, fraction, number, solutions};
 pub use crate::data_dir::{DATABASE, records, tamper};
 pub use crate::guarded::{Behind, Guarded, Invited, certs, code_in, join, tls_args, token_in};
 pub use crate::process::{
@@ -12,7 +13,7 @@ pub use crate::process::{
 pub use crate::service::Service;
 pub use crate::workers::{SLOWLY, fast_worker, logging_worker, worker_command, worker_with};
 pub use crate::{
-    Port, TempDir, binary, http,
+    Port, REPOSITORY, TempDir, binary, http,
     postgres::{Postgres, with_store},
     runtime, say, skipped, skipped_without_root,
 };

@@ -11,7 +11,6 @@ use queens_proto::client::{Route, endpoint};
 use queens_proto::pb;
 use queens_tests::directory::entries;
 use queens_tests::prelude::*;
-use tokio::runtime::Runtime;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::{Code, Request};
 
@@ -65,7 +64,7 @@ fn each_role_may_call_what_is_its_own_and_nothing_else() {
         ["viewer", "operator", "worker"].map(|role| guarded.invite(["--role", role]));
     let methods = methods();
     assert!(methods.len() >= 14, "{methods:?}");
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     for path in &methods {
         let name = path.rsplit('/').next().expect("a name");
         let is_decision = DECISIONS.contains(&name);

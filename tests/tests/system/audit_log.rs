@@ -4,7 +4,6 @@ use std::fmt::Debug;
 
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::{self, change_job_request::Change, change_workers_request::Change as WorkersChange};
-use queens_solver::Kernel;
 use queens_tests::prelude::*;
 use tokio::runtime::Runtime;
 use tonic::service::interceptor::InterceptedService;

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use queens_solver::{BoardSize, Kernel, crosses_in_counting_order, published};
+use queens_solver::{BoardSize, crosses_in_counting_order, published};
 use queens_tests::prelude::*;
 
 /// The limit for estimates. They take less than 10 seconds; a busy machine may need twice that.

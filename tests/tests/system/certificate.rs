@@ -7,8 +7,6 @@ use std::process::Command;
 use queens_tests::data_dir::counted;
 use queens_tests::prelude::*;
 
-const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
 /// Exports job 1 of a directory.
 fn export(dir: &Path, file: &Path) -> Ended {
     queens_coordinator(&["export", "1", utf8(file), "--data-dir", utf8(dir)])

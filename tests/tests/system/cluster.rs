@@ -8,9 +8,6 @@ use queens_tests::data_dir::n_jobs;
 use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
 
-/// A board that takes any machine here some hours.
-const LONG: u8 = 22;
-
 fn fundamental(n: u8) -> String {
     let n = BoardSize::new(n).expect("a board size");
     published(n).expect("published").fundamental.to_string()

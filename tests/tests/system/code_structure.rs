@@ -11,8 +11,6 @@ use std::process::Command;
 
 use queens_tests::prelude::*;
 
-const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
 /// The most lines of a file, except tests and generated files.
 const MOST_LINES: usize = 450;
 
@@ -125,7 +123,7 @@ fn packages_stay_within_their_borders() {
         let mut command = Command::new(env!("CARGO"));
         command.args(["tree", "--offline", "--locked", "--package", package, "--prefix", "none"]);
         command.args(["--edges", "normal"]);
-        command.current_dir(WORKSPACE);
+        command.current_dir(REPOSITORY);
         let outcome = run(command).good();
         assert!(outcome.stdout.contains("queens-solver v"), "{outcome:?}");
         let names = outcome.stdout.lines().filter_map(|line| line.split(' ').next());
@@ -139,7 +137,7 @@ fn packages_stay_within_their_borders() {
 /// each crate has a box.
 #[test]
 fn crates_depend_as_the_map_shows() {
-    let page = read(&Path::new(WORKSPACE).join("docs/ARCHITECTURE.md"));
+    let page = read(&Path::new(REPOSITORY).join("docs/ARCHITECTURE.md"));
     let mut blocks = page.split("```text\n").skip(1).filter_map(|block| block.split("```").next());
     let drawing = blocks.next().expect("a drawing");
     let arrows = blocks.next().expect("the arrows of the drawing").lines();
@@ -180,7 +178,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
     let mut command = Command::new(env!("CARGO"));
     command
         .args(["metadata", "--offline", "--locked", "--no-deps", "--format-version", "1"])
-        .current_dir(WORKSPACE);
+        .current_dir(REPOSITORY);
     let metadata = run(command).answer();
     let packages = metadata["packages"].as_array().expect("an array").iter();
     let name = |of: &Value| {
@@ -211,9 +209,9 @@ fn none(found: Vec<String>) {
 
 /// Returns the directories of the workspace's packages.
 fn members() -> Vec<PathBuf> {
-    let manifest = read(&Path::new(WORKSPACE).join("Cargo.toml"));
+    let manifest = read(&Path::new(REPOSITORY).join("Cargo.toml"));
     let line = manifest.lines().find(|line| line.starts_with("members = ")).expect("a workspace has members");
-    line.split('"').skip(1).step_by(2).map(|member| Path::new(WORKSPACE).join(member)).collect()
+    line.split('"').skip(1).step_by(2).map(|member| Path::new(REPOSITORY).join(member)).collect()
 }
 
 /// Returns the roots of a package's crates: library, program and tests.
@@ -254,7 +252,7 @@ fn read(file: &Path) -> String {
 
 /// Returns a path relative to the workspace.
 fn short(file: &Path) -> String {
-    file.strip_prefix(WORKSPACE).unwrap_or(file).display().to_string()
+    file.strip_prefix(REPOSITORY).unwrap_or(file).display().to_string()
 }
 
 /// Returns the cycles of a crate's files: for each strongly connected set of files, the paths between them.

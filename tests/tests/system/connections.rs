@@ -17,7 +17,6 @@ use queens_tests::files;
 use queens_tests::prelude::*;
 use queens_tests::session::lasting;
 use tokio::net::TcpSocket;
-use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
@@ -116,7 +115,7 @@ fn half_requests_do_not_last() {
             })
         })
         .collect();
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     let (no_hello, no_request) = runtime.block_on(async {
         let channel = channel(&coordinator).await;
         tokio::join!(session_without_hello(channel.clone()), request_without_body(channel))
@@ -155,7 +154,7 @@ fn one_address_cannot_take_all_places() {
     const MOST: usize = 20;
     let Scenario { scratch: _scratch, coordinator, .. } =
         Scenario::with(["--http", "127.0.0.1:0", "--max-connections-of-address", &MOST.to_string()]);
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     let address = coordinator.http().parse().expect("an address");
     let connect_from = |from: &str| {
         let connected = async {
@@ -259,7 +258,7 @@ async fn session(channel: Channel, hello: Hello) -> (ToSession, Streaming<pb::Co
 #[test]
 fn why_a_message_is_too_large_is_told_and_logged() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     runtime.block_on(async {
         for (worker, kibibytes) in [(1, 256), (2, 64 << 10)] {
             let name = format!("talker-{worker}");
@@ -303,7 +302,7 @@ fn why_a_message_is_too_large_is_told_and_logged() {
 #[test]
 fn held_leases_come_in_pieces_and_count_when_all_are_there() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
-    Runtime::new().expect("a runtime").block_on(async {
+    runtime().block_on(async {
         let span = |n: u64| Span::new(0, 2 * n, 2 * n + 1).expect("a span");
         let job = JobIdentity::from_bytes(&[7; 16]).expect("an identity");
         let held = vec![Held { lease: LeaseId(7), job, spans: (0..10_000).map(span).collect() }];
@@ -339,7 +338,7 @@ fn thousands_of_workers_with_long_names_are_listed() {
     let is_full = is_full("QUEENS_FAULTS");
     let n_workers = if is_full { 2800 } else { 300 };
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     // The longest names: a hundred characters of four bytes.
     let (filler, mut sessions, mut on_channel) = ("\u{20000}".repeat(95), Vec::new(), None);
     runtime.block_on(async {

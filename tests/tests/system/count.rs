@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
-use queens_solver::{BoardSize, Kernel, published};
+use queens_solver::{BoardSize, published};
 use queens_tests::prelude::*;
 
 const JSON: [&str; 2] = ["--output", "json"];

@@ -73,8 +73,7 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
 /// The same in a PostgreSQL database, from which the intact records are saved into a directory.
 #[test]
 fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("damaged");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "damaged") else { return };
     let Scenario { scratch, data_dir, coordinator: first } = Scenario::with(["--store", &address]);
     count(&first, 10, SOLUTIONS_10);
     first.stop();

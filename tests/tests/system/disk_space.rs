@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{JobEntry, Phase, Record, Source, Store, Write};
 use queens_model::{JobId, LeaseId, Party};
-use queens_solver::{BoardSize, Count, Kernel, Method, Plan, Span};
+use queens_solver::{BoardSize, Count, Method, Plan, Span};
 use queens_store::sqlite::SqliteStore;
 use queens_tests::chance::Chance;
 use queens_tests::prelude::*;

@@ -10,8 +10,6 @@ use queens_tests::browser::Browser;
 use queens_tests::directory::files_below;
 use queens_tests::prelude::*;
 
-const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
 /// Returns all files below a directory whose name has this end.
 fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
     let all = files_below(dir).into_iter();

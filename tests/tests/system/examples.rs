@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use queens_solver::Kernel;
 use queens_tests::directory::names;
 use queens_tests::prelude::*;
 use std::process::Command;

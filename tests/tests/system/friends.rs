@@ -2,7 +2,6 @@
 //!
 //! With the environment variable `QUEENS_ATTACKS` set to `full`, the board is larger, and each attack runs ten times.
 
-use queens_solver::Kernel;
 use queens_tests::liar::Liar;
 use queens_tests::prelude::*;
 

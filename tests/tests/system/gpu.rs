@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-use queens_solver::Kernel;
 use queens_tests::prelude::*;
 use queens_tests::workers::worker;
 

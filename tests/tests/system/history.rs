@@ -8,9 +8,6 @@ use queens_store::sqlite::audit;
 use queens_tests::prelude::*;
 use rusqlite::Connection;
 
-/// A board that takes any machine here some hours.
-const LONG: u8 = 22;
-
 fn events(site: &str) -> Vec<(u64, String)> {
     let events = http::get(site, "/api/v1/events?limit=1000").json();
     let event = |event: &Value| {

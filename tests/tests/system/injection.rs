@@ -9,7 +9,6 @@ use queens_model::plain::is_plain;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::pb::{self, coordinator_message};
-use queens_solver::Kernel;
 use queens_tests::data_dir::counted;
 use queens_tests::prelude::*;
 use tokio::net::TcpListener;
@@ -241,7 +240,7 @@ fn check_outcome(outcome: &Ended, shown: bool) {
 
 #[test]
 fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     let url = serve(&runtime, Liar { refuses: false });
     let ask = |url: &str, args: &[&str]| run(queens(args.iter().chain(&["--coordinator", url])));
     for (args, code, shown) in [
@@ -290,7 +289,7 @@ fn a_coordinator_cannot_command_a_screen_full_of_it() {
     if !is_installed("script") {
         return skipped("'queens top' of a liar, as there is no script(1) to make a terminal");
     }
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     let scratch = TempDir::new();
     for refuses in [false, true] {
         let shown = scratch.join(refuses.to_string());
@@ -319,7 +318,7 @@ fn start_worker(url: &str, format: &str, log: &Path) -> Service {
 
 #[test]
 fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     let scratch = TempDir::new();
     for format in ["text", "json"] {
         let url = serve(&runtime, Liar { refuses: false });

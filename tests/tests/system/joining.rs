@@ -257,8 +257,7 @@ fn refusals_say_why_and_create_nothing() {
 /// A link of a standby leads to the leader, and all coordinators of a database know the campaign.
 #[test]
 fn a_stranger_joins_at_any_coordinator_of_a_database() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("campaign");
+    let Some((_postgres, address)) = Postgres::with_database("fsync = off", "campaign") else { return };
     let scratch = TempDir::new();
     let manage = |args: &[&str]| queens_coordinator(&[args, &["--store", &address]].concat()).good().stdout;
     let leader = Guarded::new(&["--store", &address]);

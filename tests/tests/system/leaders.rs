@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use queens_auth::Pin;
-use queens_solver::Kernel;
 use queens_tests::data_dir::n_jobs;
 use queens_tests::prelude::*;
 use queens_tests::proxy::Proxy;
@@ -16,9 +15,6 @@ use tokio::runtime::Runtime;
 
 /// An unused port.
 const NOBODY: &str = "http://127.0.0.1:9";
-
-/// A board that takes any machine here some hours.
-const LONG: u8 = 22;
 
 /// The seconds after which a worker must count for the next leader.
 const SOON: u64 = 10;
@@ -51,7 +47,7 @@ struct Silent {
 
 impl Silent {
     fn start(takes_connections: bool) -> Self {
-        let runtime = Runtime::new().expect("a runtime");
+        let runtime = runtime();
         let (listener, held) = runtime.block_on(async {
             let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
             socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");

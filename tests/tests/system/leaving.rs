@@ -1,10 +1,6 @@
 //! Workers leave, or lose the coordinator of their session: no count is lost, and both sides agree on the state.
 
-use queens_solver::Kernel;
 use queens_tests::prelude::*;
-
-/// A board that takes any machine here some hours.
-const LONG: u8 = 22;
 
 /// Starts a worker and captures its log.
 fn worker(url: &str, name: &str) -> Running {

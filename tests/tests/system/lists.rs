@@ -4,9 +4,6 @@ use queens_tests::browser::{Browser, Viewport};
 use queens_tests::http::Answer;
 use queens_tests::prelude::*;
 
-/// A board that takes any machine here some hours.
-const LONG: u8 = 22;
-
 /// The widths of windows.
 const WIDTHS: [u32; 5] = [360, 480, 768, 1280, 1920];
 

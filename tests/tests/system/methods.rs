@@ -2,7 +2,6 @@
 //!
 //! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, for minutes.
 
-use queens_solver::Kernel;
 use queens_tests::prelude::*;
 
 /// The most queens that both methods count in seconds, without optimisation and with the slowest kernel.

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use queens_solver::Kernel;
 use queens_tests::http::{Answer, get};
 use queens_tests::prelude::*;
 

@@ -9,7 +9,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use queens_solver::Kernel;
 use queens_tests::cleanup::Undo;
 use queens_tests::guest::Guest;
 use queens_tests::prelude::*;

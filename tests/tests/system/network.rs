@@ -25,7 +25,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
 use queens_model::{JobId, JobState, JobStatus, Name, Submission};
 use queens_proto::client::{Routes, endpoint};
-use queens_solver::{BoardSize, Kernel, Method, Span, published};
+use queens_solver::{BoardSize, Method, Span, published};
 use queens_store::Archive;
 use queens_tests::chance::Chance;
 use queens_tests::prelude::*;

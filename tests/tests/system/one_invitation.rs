@@ -1,6 +1,5 @@
 //! All names of one invitation are one party: its holder lies with eight names, beside three honest invitations.
 
-use queens_solver::Kernel;
 use queens_tests::liar::Liar;
 use queens_tests::prelude::*;
 

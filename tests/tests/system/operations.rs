@@ -16,8 +16,6 @@ use std::time::Duration;
 use queens_tests::directory::{entries, names};
 use queens_tests::prelude::*;
 
-const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
 /// The time limit of a page, far more than any needs.
 const MOST_SECONDS: u64 = 900;
 

@@ -3,9 +3,6 @@
 use queens_tests::browser::{Browser, Viewport};
 use queens_tests::prelude::*;
 
-/// A board that takes any machine here some hours.
-const LONG: u8 = 22;
-
 const WIDTHS: [u32; 4] = [360, 768, 1280, 1920];
 
 /// The impacts of rules that no page breaks.

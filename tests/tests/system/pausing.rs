@@ -8,13 +8,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use queens_solver::Kernel;
 use queens_tests::directory::{entries, names};
 use queens_tests::guest::Guest;
 use queens_tests::prelude::*;
 
-/// A board that takes any machine here some hours, and one that takes some seconds.
-const LONG: u8 = 22;
+/// A board that takes some seconds.
 const SHORT: u8 = 15;
 
 /// Starts a worker of the user.

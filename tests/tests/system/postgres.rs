@@ -26,8 +26,7 @@ fn try_open(address: &str, holder: &str) -> Result<PostgresStore, StoreError> {
 
 #[test]
 fn behaves_like_the_store_in_memory() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("steps");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "steps") else { return };
     let config = ProptestConfig { failure_persistence: None, cases: 8, ..ProptestConfig::default() };
     let played = TestRunner::new(config).run(&any_steps(), |steps| {
         postgres.sql("steps", "DROP SCHEMA IF EXISTS queens CASCADE").expect("drops");
@@ -68,8 +67,7 @@ fn blocked(name: &str) -> queens_ledger::store::Write {
 fn only_who_leads_writes() {
     use queens_ledger::store::Store;
 
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("lead");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "lead") else { return };
     let mut first = try_open(&address, "http://first:1").expect("opens");
     first.commit(&[blocked("one")]).expect("leads");
     let refused = try_open(&address, "http://second:1").expect_err("another leads");
@@ -110,8 +108,7 @@ fn wait_until_held(postgres: &Postgres, database: &str) {
 /// No candidate takes the lead while the leader has an open transaction, even after a renewal, which never waits.
 #[test]
 fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("open");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "open") else { return };
     drop(try_open(&address, "http://first:1").expect("makes the tables"));
     let epoch = postgres.sql("open", "SELECT epoch FROM queens.lease").expect("is there");
     thread::scope(|scope| {
@@ -138,8 +135,7 @@ fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
 /// no leader until its term ended.
 #[test]
 fn who_has_given_up_waiting_takes_nothing() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("late");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "late") else { return };
     drop(try_open(&address, "http://first:1").expect("makes the tables"));
     let epoch = || postgres.sql("late", "SELECT epoch FROM queens.lease").expect("is there");
     let before = epoch();
@@ -167,8 +163,7 @@ fn checked(place: &str) -> String {
 /// records can be moved to a directory and back, and are proved in each place.
 #[test]
 fn counts_whatever_is_killed_and_moves() {
-    let Some(mut postgres) = Postgres::start("") else { return };
-    let address = postgres.database("counts");
+    let Some((mut postgres, address)) = Postgres::with_database("", "counts") else { return };
     let dir = TempDir::new();
     let data_dir = dir.join("data");
     let start = |listen: &str| Coordinator::start_command(with_store(listen, &data_dir, &address), &data_dir);
@@ -213,8 +208,7 @@ fn counts_whatever_is_killed_and_moves() {
 /// A coordinator waits for an unreachable server, and says so.
 #[test]
 fn waits_for_a_server_and_says_so() {
-    let Some(mut postgres) = Postgres::start("") else { return };
-    let address = postgres.database("late");
+    let Some((mut postgres, address)) = Postgres::with_database("", "late") else { return };
     postgres.kill();
     let dir = TempDir::new();
     let data_dir = dir.join("data");

@@ -10,7 +10,6 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
 use queens_tests::prelude::*;
 use queens_tests::session::{hello, said};
-use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
@@ -92,7 +91,7 @@ fn one_person_submits_so_many_jobs() {
 fn one_person_has_so_many_sessions() {
     let site = start();
     let route = route(&site, &site.token("worker"));
-    Runtime::new().expect("a runtime").block_on(async {
+    runtime().block_on(async {
         let mut open = Vec::new();
         let status = loop {
             let mut client = WorkersClient::new(route.open().await.expect("connected"));
@@ -138,7 +137,7 @@ fn nobody_comes_and_goes_to_have_more_than_a_share() {
     let route = route(&site, &site.token("worker"));
     let viewer = site.token("viewer");
     let n_known = || site.ask(&viewer, "GET", "/api/v1/workers", "").json()["total"].as_u64();
-    Runtime::new().expect("a runtime").block_on(async {
+    runtime().block_on(async {
         let began = Instant::now();
         let mut n_refused = 0;
         for number in 1..=100 {
@@ -171,7 +170,7 @@ fn who_is_revoked_is_put_out_though_answers_are_not_read() {
         let workers = site.ask(&viewer, "GET", "/api/v1/workers", "").json();
         workers["workers"].as_array().is_some_and(|all| all.iter().any(|worker| worker["connected"] == true))
     };
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = runtime();
     let session = runtime.block_on(begin(&route, 1, "fool")).expect("a session");
     wait_for("the worker", &is_connected);
     let number = token.parse::<Token>().expect("a token").invitation().to_string();
@@ -207,7 +206,7 @@ fn what_has_more_parts_than_anybody_sends_is_refused() {
             pb::Report { sequence: 1, deltas: vec![pb::Delta::default(); n_deltas], ..pb::Report::default() };
         said(Message::Report(report))
     };
-    Runtime::new().expect("a runtime").block_on(async {
+    runtime().block_on(async {
         // Decoded, and invalid.
         assert_eq!(answer(&route, report(1025)).await, Code::InvalidArgument);
         // Not decoded: it would take 20 MiB.

@@ -4,11 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use queens_solver::Kernel;
 use queens_tests::help::commands;
 use queens_tests::prelude::*;
-
-const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Compares a page with the generated one. To regenerate them: `QUEENS_GENERATE=1 cargo test -p queens-tests --test
 /// reference`.

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Instant;
 use std::{env, fs};
 
-use queens_solver::{BoardSize, Kernel, published};
+use queens_solver::{BoardSize, published};
 use queens_tests::liar::Liar;
 use queens_tests::prelude::*;
 use queens_tests::workers::worker;

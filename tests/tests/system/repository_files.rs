@@ -6,8 +6,6 @@ use std::path::Path;
 use queens_tests::directory::entries;
 use queens_tests::prelude::*;
 
-const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(REPOSITORY).join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

@@ -29,8 +29,7 @@ fn postgres_program(program: &str, address: &str, args: &[&str]) {
 /// The tables of invitations are restored under a running coordinator, and a number is assigned again.
 #[test]
 fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
-    let Some(postgres) = Postgres::start("") else { return };
-    let address = postgres.database("back");
+    let Some((_postgres, address)) = Postgres::with_database("", "back") else { return };
     let scratch = TempDir::new();
     let site = Behind::new(&["--store", &address]);
     let first = site.token("operator");

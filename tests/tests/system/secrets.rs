@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use queens_solver::Kernel;
 use queens_tests::collector::collect;
 use queens_tests::directory::files_below;
 use queens_tests::prelude::*;
@@ -111,7 +110,7 @@ fn no_secret_is_shown_anywhere() {
 /// Everybody on a machine can read a program's arguments.
 #[test]
 fn no_document_has_a_token_in_an_argument() {
-    let repository = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let repository = Path::new(REPOSITORY);
     let mut all: Vec<_> = ["docs", "deploy"].iter().flat_map(|dir| files(&repository.join(dir))).collect();
     let readme = repository.join("README.md");
     all.push(("README.md".to_owned(), fs::read_to_string(readme).expect("a text")));

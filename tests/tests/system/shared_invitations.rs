@@ -7,7 +7,6 @@ use std::thread;
 use queens_auth::{Pin, Proof, Role};
 use queens_coordinator::{InvitationStore, NewInvitation, PublishedAddress};
 use queens_model::{AuditEntry, Name, Party};
-use queens_solver::Kernel;
 use queens_store::postgres::StoreLocation;
 use queens_store::postgres::{Contact, LeaderCandidate, Server};
 use queens_tests::prelude::*;
@@ -190,8 +189,7 @@ fn check_decisions(place: &StoreLocation) {
 /// Tables of jobs stay, or are created later.
 #[test]
 fn what_is_one_person_s_stays_so_whoever_writes() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("many");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "many") else { return };
     let jobs = || {
         let server = Server::new(&address, None, None).expect("an address");
         let contact = Contact { url: "here".to_owned(), pages: None };
@@ -251,8 +249,7 @@ fn worker(coordinator: &Guarded, token: &str, name: &str) -> Running {
 /// A person invited by command can log in at any leader, under the same name, until the invitation is revoked.
 #[test]
 fn who_is_invited_gets_in_wherever_the_lead_is() {
-    let Some(postgres) = Postgres::start("") else { return };
-    let address = postgres.database("pair");
+    let Some((_postgres, address)) = Postgres::with_database("", "pair") else { return };
     let start = || Guarded::new(&["--store", &address]);
     // Before there is a coordinator, and then beside one.
     let refused = queens_coordinator(&["invite", "--role", "worker", "--store", &address]);
@@ -298,8 +295,7 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
 /// While the database is away, known users stay authenticated, and others must wait; later, everything continues.
 #[test]
 fn who_was_known_is_known_while_the_database_is_away() {
-    let Some(mut postgres) = Postgres::start("") else { return };
-    let address = postgres.database("away");
+    let Some((mut postgres, address)) = Postgres::with_database("", "away") else { return };
     let Scenario { scratch: _scratch, coordinator, .. } =
         Scenario::with(["--http", "127.0.0.1:0", "--require-tokens", "--store", &address]);
     // None from a coordinator that just loses its lead.

@@ -6,7 +6,6 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_solver::Kernel;
 use queens_tests::prelude::*;
 use queens_tests::workers::worker;
 

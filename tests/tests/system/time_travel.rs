@@ -64,8 +64,7 @@ fn check_15(coordinator: &Coordinator, job: &str) {
 /// The same with a database and its dump.
 #[test]
 fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("dumped");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "dumped") else { return };
     let Scenario { scratch: _scratch, data_dir, coordinator: first } = Scenario::with(["--store", &address]);
     let _worker = first.worker("only");
     let before = first.submit(8);
@@ -92,8 +91,7 @@ fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
 /// A leader notices at its next transaction that its database was restored, and continues from that state.
 #[test]
 fn a_leader_whose_database_goes_back_reads_it_anew() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("back");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "back") else { return };
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with(["--store", &address]);
     let _worker = coordinator.worker("only");
     let job = coordinator.submit(15);

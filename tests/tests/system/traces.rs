@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opentelemetry_proto::tonic::trace::v1::Span;
-use queens_solver::Kernel;
 use queens_tests::collector::collect;
 use queens_tests::prelude::*;
 

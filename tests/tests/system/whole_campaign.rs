@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use queens_solver::{BoardSize, Kernel, Method, Plan, published};
+use queens_solver::{BoardSize, Method, Plan, published};
 use queens_tests::liar::Liar;
 use queens_tests::prelude::*;
 use std::process::Command;

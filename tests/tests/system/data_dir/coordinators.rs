@@ -102,8 +102,7 @@ fn key(dir: &Path) -> String {
 /// and directory is a standby with the same key, and takes over when the first ends.
 #[test]
 fn coordinators_of_a_database_may_have_one_directory() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("shared");
+    let Some((_postgres, address)) = Postgres::with_database("fsync = off", "shared") else { return };
     let scratch = TempDir::new();
     let data_dir = scratch.join("data");
     let command = || with_store("127.0.0.1:0", &data_dir, &address);

@@ -55,8 +55,7 @@ fn long(gone: u64) -> Storm {
 #[ignore = "measures: .ci/long runs it"]
 fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
     let _alone = alone();
-    let Some(postgres) = Postgres::start("") else { return };
-    let address = postgres.database("storm");
+    let Some((_postgres, address)) = Postgres::with_database("", "storm") else { return };
     let storm = long(0);
     let scratch = TempDir::new();
     let command = |name: &str| on_cores_apart(&with_store("127.0.0.1:0", &scratch.join(name), &address));

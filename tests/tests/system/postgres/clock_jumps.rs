@@ -15,8 +15,7 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
         return skipped("a coordinator whose clock jumps: faketime is not installed");
     }
     let _memory = FaketimeMemory;
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("jumps");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "jumps") else { return };
     let clocks = TempDir::new();
     let clock = clocks.join("clock");
     let set = |time: &str| {

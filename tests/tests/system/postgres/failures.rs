@@ -126,8 +126,7 @@ fn a_warning_is_no_success() {
 /// A lead that ends later than possible comes from a clock that was fast, and blocks no candidate.
 #[test]
 fn a_clock_that_was_ahead_keeps_nobody_from_leading() {
-    let Some(postgres) = Postgres::start("fsync = off") else { return };
-    let address = postgres.database("ahead");
+    let Some((postgres, address)) = Postgres::with_database("fsync = off", "ahead") else { return };
     drop(try_open(&address, "http://first:1").expect("makes the tables"));
     let lead_for = |interval: &str| {
         let sql = format!("UPDATE queens.lease SET expires = clock_timestamp() + interval '{interval}'");
@@ -155,8 +154,7 @@ fn a_database_that_has_not_all_characters_is_refused() {
 /// An error that waiting can't solve ends the coordinator with that error, and not with another leader's name.
 #[test]
 fn what_can_not_be_written_is_said() {
-    let Some(postgres) = Postgres::start("") else { return };
-    let address = postgres.database("broken");
+    let Some((postgres, address)) = Postgres::with_database("", "broken") else { return };
     let Scenario { scratch: _scratch, mut coordinator, .. } = Scenario::with(["--store", &address]);
     let broken = "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
                   RAISE EXCEPTION 'could not read block 7: invalid page' USING ERRCODE = 'XX001'; END $$; \
