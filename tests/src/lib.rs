@@ -20,6 +20,8 @@ pub mod postgres;
 pub mod prelude;
 pub mod process;
 pub mod proxy;
+pub mod resources;
+pub mod scenario;
 pub mod service;
 pub mod session;
 pub mod standby;

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::binary;
 use crate::cleanup::{Leftover, Registered};
+use crate::resources::processor_time;
 
 /// The limit of a wait. It is far longer than any wait takes, even if others keep all cores busy.
 const LIMIT: Duration = Duration::from_secs(900);
@@ -329,28 +330,6 @@ fn text(mut pipe: impl Read) -> String {
     let mut text = String::new();
     pipe.read_to_string(&mut text).expect("UTF-8");
     text
-}
-
-/// Pins a process and its future children to some of the cores.
-///
-/// # Panics
-/// Panics if that fails.
-#[track_caller]
-pub fn pin(process: u32, cores: &str) {
-    _ = run(Command::new("taskset").args(["-apc", cores, &process.to_string()])).good();
-}
-
-/// Returns the processor time of a process that is not reaped yet, in whole hundredths of a second.
-///
-/// # Panics
-/// Panics if it does not run.
-#[must_use]
-pub fn processor_time(process: u32) -> Duration {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
-    let (_, fields) = stat.rsplit_once(')').expect("a process has a name");
-    let field =
-        |i: usize| fields.split_whitespace().nth(i).expect("a field").parse::<u64>().expect("a number");
-    Duration::from_millis(10 * (field(11) + field(12)))
 }
 
 /// Calls `poll` repeatedly until it returns an answer.

@@ -99,7 +99,7 @@ fn an_honest_worker_counts_whatever_others_do() {
         let kept = share.map_or_else(String::new, |share| {
             format!("the worker at {:3.0} % of its speed, ", 100.0 * share)
         });
-        let peak = peak_mib(guarded.coordinator().id());
+        let peak = peak_memory_kib(guarded.coordinator().id()) / 1024;
         say(&format!(
             "{:42} {:7} sent; {kept}the coordinator at {:3.0} % of a core, {peak} MiB at most so far; {:?}",
             kind.name,
@@ -128,11 +128,4 @@ fn an_honest_worker_counts_whatever_others_do() {
         let status = guarded.json(&operator, &["status", "1"]);
         (status["state"] == "done").then(|| assert_eq!(status["solutions"], solutions))
     });
-}
-
-/// Returns the peak memory of a process.
-fn peak_mib(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it has memory");
-    peak.trim().trim_end_matches("kB").trim().parse::<u64>().expect("a number") / 1024
 }

@@ -1,7 +1,6 @@
 //! The commands about boards: they find, list and count solutions, compare methods, and explain mistakes.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -87,17 +86,13 @@ fn listing_takes_no_more_memory_the_longer_it_goes_on() {
     let mut command = queens(["list", "17"]);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("the program can be started");
     let stdout = child.stdout.take().expect("piped");
-    let status = format!("/proc/{}/status", child.id());
-    let peak_kb = || {
-        let status = fs::read_to_string(&status).expect("it runs: its output is not read to the end");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("on Linux");
-        peak.trim().trim_end_matches(" kB").parse::<u64>().expect("a number")
-    };
+    // It runs while its output is not read to the end.
+    let peak_kib = || peak_memory_kib(child.id());
     let mut lines = BufReader::new(stdout).lines();
     assert!(lines.by_ref().take(5_000).all(|line| line.is_ok()));
-    let before = peak_kb();
+    let before = peak_kib();
     assert!(lines.by_ref().take(300_000).all(|line| line.is_ok()));
-    let after = peak_kb();
+    let after = peak_kib();
     // The reader closes the pipe, which ends the program.
     drop(lines);
     let ended = child.wait().expect("our child");

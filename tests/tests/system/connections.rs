@@ -24,14 +24,14 @@ use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
 /// The seconds that honest connections may wait for their places after a flood.
-const AFTER_FLOOD: u64 = 30;
+pub(super) const AFTER_FLOOD: u64 = 30;
 
 /// By then, a connection without a request is closed, on any machine: the limit is 10 s, and 15 s for a request that
 /// has begun.
 const CLOSED: Duration = Duration::from_secs(600);
 
 /// Opens this many connections that begin with these bytes. A connection that is closed at once counts as well.
-fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
+pub(super) fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
     let open = |_| {
         let mut stream = TcpStream::connect(address).expect("it listens");
         _ = stream.write_all(begin);
@@ -42,7 +42,7 @@ fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
 }
 
 /// Whether the other end has closed a connection. Ignores the data that it has sent.
-fn is_closed(mut stream: &TcpStream) -> bool {
+pub(super) fn is_closed(mut stream: &TcpStream) -> bool {
     let mut buffer = [0; 4096];
     loop {
         match stream.read(&mut buffer) {

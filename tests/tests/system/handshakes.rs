@@ -1,28 +1,20 @@
 //! Connections that start a TLS handshake and do not finish it.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use queens_tests::files;
 use queens_tests::prelude::*;
 
+use super::connections::{AFTER_FLOOD, is_closed, open};
+
 /// The limit of connections of an address, and the number of attempts.
 const MOST: usize = 200;
 const N_HALF_OPEN: usize = 400;
 
-/// The seconds that honest connections may wait for their places after a flood.
-const AFTER_FLOOD: u64 = 30;
-
 /// The beginning of a handshake: a record that announces a ClientHello of 512 bytes.
 const HALF: [u8; 11] = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
-
-fn is_closed(stream: &TcpStream) -> bool {
-    let mut reading = stream;
-    stream.set_nonblocking(true).expect("it can be set");
-    matches!(reading.read(&mut [0; 64]), Ok(0) | Err(_))
-        && !matches!(reading.read(&mut [0; 64]), Err(error) if error.kind() == ErrorKind::WouldBlock)
-}
 
 #[test]
 fn half_open_handshakes_do_not_last_and_end_no_session() {
@@ -38,14 +30,7 @@ fn half_open_handshakes_do_not_last_and_end_no_session() {
     };
     let before = wait_until("the first counts", work);
     let _files = files::take(N_HALF_OPEN);
-    let mut half_open: Vec<TcpStream> = (0..N_HALF_OPEN)
-        .map(|_| {
-            let mut stream = TcpStream::connect(guarded.coordinator().address()).expect("it listens");
-            // Refused connections may be closed already.
-            _ = stream.write_all(&HALF);
-            stream
-        })
-        .collect();
+    let mut half_open = open(guarded.coordinator().address(), N_HALF_OPEN, &HALF);
     wait_for("all to be closed", || {
         half_open.retain(|stream| !is_closed(stream));
         half_open.is_empty()

@@ -18,7 +18,6 @@ mod tls;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -313,20 +312,4 @@ fn check_records(data_dir: &Path, acknowledged: &[Span]) {
         let part = recorded.get(&span.part().into()).expect("acknowledged, so it is recorded");
         assert!(part.contains(&(span.from()..span.to())), "{span} was acknowledged and is not recorded");
     }
-}
-
-/// Returns the peak memory of a process.
-fn peak_memory_kib(process: u32) -> u64 {
-    status_kib(process, "VmHWM:")
-}
-
-/// Returns the memory of a process.
-fn memory_kib(process: u32) -> u64 {
-    status_kib(process, "VmRSS:")
-}
-
-fn status_kib(process: u32, what: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
-    let found = status.lines().find_map(|line| line.strip_prefix(what)).expect("it has memory");
-    found.trim().trim_end_matches("kB").trim().parse().expect("a number")
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use tonic::transport::Channel;
 
 use super::worker::{Worker, endpoint_of};
-use super::{OPENING, alone, check_records, memory_kib, on_cores_apart, peak_memory_kib};
+use super::{OPENING, alone, check_records, on_cores_apart};
 
 /// Sessions on one connection.
 const SHARING: u64 = 100;

@@ -8,7 +8,7 @@ use queens_proto::client::{Route, endpoint};
 use queens_tests::prelude::*;
 
 use super::worker::Worker;
-use super::{Connecting, FULL, Load, alone, begin, on_cores_apart, peak_memory_kib, runtime};
+use super::{Connecting, FULL, Load, alone, begin, on_cores_apart};
 
 /// The largest ratio of processor time with and without encryption.
 const MOST_PROCESSOR: f64 = 1.4;
