@@ -15,9 +15,13 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts one of this many KiB over a directory; `None` without the right to mount.
+    /// Mounts one of this many KiB over a directory, which may be a new one; `None` without the right to mount.
+    ///
+    /// # Panics
+    /// Panics if the directory can't be made.
     #[must_use]
     pub fn over(dir: &Path, kib: u64) -> Option<Self> {
+        fs::create_dir_all(dir).expect("a directory");
         let unmount = Undo::by(|| {
             let mut unmount = Command::new("umount");
             // Processes may still have files open there.

@@ -372,7 +372,7 @@ pub fn promised(seconds: u64) -> Duration {
 }
 
 /// Calls `poll` repeatedly until it returns an answer; returns `None` if that does not happen in time.
-pub(crate) fn poll_until<T>(poll: impl FnMut() -> Option<T>) -> Option<T> {
+pub fn poll_until<T>(poll: impl FnMut() -> Option<T>) -> Option<T> {
     poll_for(LIMIT, poll)
 }
 

@@ -12,7 +12,7 @@ use queens_tests::prelude::*;
 const SERVICES: [&str; 2] = ["coordinator", "worker"];
 
 fn service(name: &str, args: &[&str]) -> Command {
-    let mut command = clean(Command::new(binary(&format!("queens-{name}"))));
+    let mut command = program(&format!("queens-{name}"));
     command.args(args);
     command
 }

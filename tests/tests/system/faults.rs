@@ -4,7 +4,7 @@
 //! Each scenario has a fixed number of faults, at given shares of the job, none before it runs or after it is done.
 //! With the environment variable `QUEENS_FAULTS` set to `full`, boards are larger and faults more numerous.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::thread;
@@ -198,7 +198,6 @@ fn a_stopped_coordinator_goes_on() {
 fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
     let scratch = TempDir::new();
     let data_dir = scratch.join("data");
-    fs::create_dir(&data_dir).expect("created");
     let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
         return skipped_without_root("a full disk, as it takes root to mount a small one");
     };
@@ -340,7 +339,6 @@ fn half_open_connections_are_noticed_and_made_again() {
 fn a_full_disk_is_told_of_a_coordinator_without_jobs() {
     let scratch = TempDir::new();
     let data_dir = scratch.join("data");
-    fs::create_dir(&data_dir).expect("created");
     let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
         return skipped_without_root("a full disk without jobs, as it takes root to mount a small one");
     };

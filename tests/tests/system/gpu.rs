@@ -71,25 +71,19 @@ fn cards_and_processors_share_a_job() {
     let mut command = program("queens-worker");
     command.args(["--coordinator", &coordinator.url(), "--name", "card", "--gpu", &card, "--threads", "0"]);
     let with_card = Running::start_silent(command.args(SLOWLY));
-    let kernels = || {
-        let contributions = coordinator.json(["contributions", &job]);
-        let kernels =
-            contributions.as_array().expect("a list").iter().filter_map(|one| one["kernel"].as_str());
-        kernels.map(str::to_owned).collect::<Vec<_>>()
-    };
-    let has_counted = |kernel: &str| kernels().iter().any(|other| other == kernel).then_some(());
+    let contributions = || coordinator.json(["contributions", &job]).as_array().expect("a list").clone();
+    let has_counted = |kernel: &str| contributions().iter().any(|one| one["kernel"] == kernel);
     // The processor is faster than itself as a card, and would leave it nothing.
-    wait_until("counts of the card", || has_counted("opencl"));
+    wait_for("counts of the card", || has_counted("opencl"));
     let _without = worker(&coordinator.url(), "processor");
-    wait_until("counts of the processor", || has_counted("portable"));
+    wait_for("counts of the processor", || has_counted("portable"));
     drop(with_card.kill());
     let _fast = fast_worker(&coordinator.url());
     let status = coordinator.done(&job);
     assert_eq!(status["solutions"], solutions(15));
-    assert!(kernels().iter().any(|kernel| kernel == "opencl"), "{status}");
-    let workers = coordinator.json(["contributions", &job]);
-    let names = workers.as_array().expect("a list").iter().filter_map(|one| one["worker"].as_str());
-    assert!(names.collect::<Vec<_>>().contains(&format!("card-{card}").as_str()), "{workers}");
+    assert!(has_counted("opencl"), "{status}");
+    let name = format!("card-{card}");
+    assert!(contributions().iter().any(|one| one["worker"] == name), "{:?}", contributions());
 }
 
 /// The script for people with a card prints a row for each board; without a card, it says so.

@@ -3,77 +3,66 @@
 use queens_tests::http::Answer;
 use queens_tests::prelude::*;
 
-/// A coordinator that browsers can reach.
-struct Site {
-    behind: Behind,
+fn post(site: &Behind, path: &str, cookie: Option<&str>, body: &str) -> Answer {
+    ask(site, "POST", path, cookie, &[("Content-Type", "application/json")], body)
 }
 
-impl Site {
-    fn start() -> Self {
-        Self { behind: Behind::new(&[]) }
-    }
+fn ask(
+    site: &Behind,
+    method: &str,
+    path: &str,
+    cookie: Option<&str>,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Answer {
+    let mut all = headers.to_vec();
+    all.extend(cookie.map(|cookie| ("Cookie", cookie)));
+    http::request(&site.coordinator().http(), method, path, &all, body)
+}
 
-    fn token(&self, role: &str) -> String {
-        self.behind.token(role)
-    }
+fn get(site: &Behind, path: &str, cookie: Option<&str>) -> Answer {
+    ask(site, "GET", path, cookie, &[], "")
+}
 
-    fn post(&self, path: &str, cookie: Option<&str>, body: &str) -> Answer {
-        self.ask("POST", path, cookie, &[("Content-Type", "application/json")], body)
-    }
+fn try_to_log_in(site: &Behind, token: &str) -> Answer {
+    http::log_in(&site.coordinator().http(), token)
+}
 
-    fn ask(
-        &self,
-        method: &str,
-        path: &str,
-        cookie: Option<&str>,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> Answer {
-        let mut all = headers.to_vec();
-        all.extend(cookie.map(|cookie| ("Cookie", cookie)));
-        http::request(&self.behind.coordinator().http(), method, path, &all, body)
+/// Logs in; returns the session cookie.
+fn log_in(site: &Behind, token: &str) -> String {
+    let answer = try_to_log_in(site, token);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let cookie = answer.header("set-cookie").expect("a cookie");
+    assert!(cookie.starts_with("__Host-queens="), "{cookie}");
+    for attribute in ["Path=/", "Secure", "HttpOnly", "SameSite=Strict", "Max-Age=43200"] {
+        assert!(cookie.split("; ").any(|part| part == attribute), "{cookie}");
     }
-
-    fn get(&self, path: &str, cookie: Option<&str>) -> Answer {
-        self.ask("GET", path, cookie, &[], "")
-    }
-
-    /// Logs in; returns the session cookie.
-    fn log_in(&self, token: &str) -> String {
-        let answer = self.post("/api/v1/login", None, &format!("{{\"token\":\"{token}\"}}"));
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let cookie = answer.header("set-cookie").expect("a cookie");
-        assert!(cookie.starts_with("__Host-queens="), "{cookie}");
-        for attribute in ["Path=/", "Secure", "HttpOnly", "SameSite=Strict", "Max-Age=43200"] {
-            assert!(cookie.split("; ").any(|part| part == attribute), "{cookie}");
-        }
-        cookie.split(';').next().expect("a pair").to_owned()
-    }
+    answer.cookie().to_owned()
 }
 
 #[test]
 fn who_logs_in_may_do_what_the_token_allows_until_logging_out() {
-    let site = Site::start();
-    let (viewer, operator) = (site.log_in(&site.token("viewer")), site.log_in(&site.token("operator")));
+    let site = Behind::new(&[]);
+    let (viewer, operator) = (log_in(&site, &site.token("viewer")), log_in(&site, &site.token("operator")));
     for (cookie, role, decides) in [(&viewer, "viewer", 403), (&operator, "operator", 201)] {
         let cookie = Some(cookie.as_str());
-        let me = site.get("/api/v1/me", cookie).json();
+        let me = get(&site, "/api/v1/me", cookie).json();
         assert_eq!(me["role"], role);
-        assert_eq!(site.get("/api/v1/jobs", cookie).status, 200);
-        assert_eq!(site.get("/", cookie).status, 200);
-        assert_eq!(site.post("/api/v1/jobs", cookie, "{\"n\":8}").status, decides, "{role}");
+        assert_eq!(get(&site, "/api/v1/jobs", cookie).status, 200);
+        assert_eq!(get(&site, "/", cookie).status, 200);
+        assert_eq!(post(&site, "/api/v1/jobs", cookie, "{\"n\":8}").status, decides, "{role}");
     }
     // Another site's page can't act through its visitor's browser.
     let json = ("Content-Type", "application/json");
     let elsewhere = [json, ("Origin", "https://evil.example")];
-    assert_eq!(site.ask("POST", "/api/v1/jobs", Some(&operator), &elsewhere, "{\"n\":8}").status, 403);
-    let out = site.post("/api/v1/logout", Some(&operator), "{}");
+    assert_eq!(ask(&site, "POST", "/api/v1/jobs", Some(&operator), &elsewhere, "{\"n\":8}").status, 403);
+    let out = post(&site, "/api/v1/logout", Some(&operator), "{}");
     assert_eq!(
         (out.status, out.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0"))),
         (204, true)
     );
-    assert_eq!(site.get("/api/v1/jobs", Some(&operator)).status, 401);
-    assert_eq!(site.get("/api/v1/jobs", Some(&viewer)).status, 200);
+    assert_eq!(get(&site, "/api/v1/jobs", Some(&operator)).status, 401);
+    assert_eq!(get(&site, "/api/v1/jobs", Some(&viewer)).status, 200);
 }
 
 /// Returns method and path of all HTTP requests: those of the OpenAPI document, and the pages.
@@ -100,7 +89,7 @@ fn requests() -> Vec<(String, String)> {
 #[test]
 #[expect(clippy::print_stdout, reason = "the table is shown to whoever asks for it")]
 fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
-    let site = Site::start();
+    let site = Behind::new(&[]);
     let roles = ["viewer", "operator", "worker"].map(|role| (role, site.token(role)));
     let requests = requests();
     assert!(requests.len() >= 36, "{}", requests.len());
@@ -111,7 +100,7 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
             let mut headers = vec![("Content-Type", "application/json")];
             headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
             // The request is nonsense: a caller with permission gets an error about that.
-            http::status(&site.behind.coordinator().http(), &method, &path, &headers, "[]")
+            http::status(&site.coordinator().http(), &method, &path, &headers, "[]")
         };
         let is_free = [
             "/healthz",
@@ -146,52 +135,52 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
 
 #[test]
 fn who_is_not_logged_in_sees_the_page_for_that_and_nothing_else() {
-    let site = Site::start();
+    let site = Behind::new(&[]);
     let html = [("Accept", "text/html,application/xhtml+xml")];
     for path in ["/", "/workers", "/jobs/1", "/jobs/1/parts/0"] {
-        let answer = site.ask("GET", path, None, &html, "");
+        let answer = ask(&site, "GET", path, None, &html, "");
         assert_eq!((answer.status, answer.header("location")), (303, Some("/login")), "{path}");
     }
     for path in ["/login", "/assets/login.js", "/assets/page.js", "/assets/style.css", "/healthz"] {
-        assert_eq!(site.get(path, None).status, 200, "{path}");
+        assert_eq!(get(&site, path, None).status, 200, "{path}");
     }
     for path in ["/api/v1/jobs", "/api/v1/live", "/api/v1/me", "/metrics", "/api/v1/openapi.json", "/"] {
-        assert_eq!(site.get(path, None).status, 401, "{path}");
+        assert_eq!(get(&site, path, None).status, 401, "{path}");
     }
     for path in ["/nothing", "/api/v1/nothing", "/%2e%2e/etc/passwd", "/assets/../Cargo.toml"] {
-        assert_eq!(site.get(path, None).status, 404, "{path}");
+        assert_eq!(get(&site, path, None).status, 404, "{path}");
     }
     let cookie = format!("__Host-queens={}", "0".repeat(64));
-    assert_eq!(site.get("/api/v1/jobs", Some(&cookie)).status, 401);
+    assert_eq!(get(&site, "/api/v1/jobs", Some(&cookie)).status, 401);
 }
 
 #[test]
 fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
-    let site = Site::start();
+    let site = Behind::new(&[]);
     let (good, worker) = (site.token("viewer"), site.token("worker"));
     let digits = good.rsplit('_').next().expect("digits");
     let wrong = format!("queens_1_{}", "0".repeat(64));
     let began = std::time::Instant::now();
     for token in [wrong.as_str(), "nonsense", &good.replace("queens_1", "queens_77"), &good.to_uppercase()] {
-        let answer = site.post("/api/v1/login", None, &format!("{{\"token\":\"{token}\"}}"));
+        let answer = try_to_log_in(&site, token);
         assert_eq!((answer.status, answer.header("set-cookie")), (401, None), "{answer:?}");
         assert!(!answer.body.contains(token), "{answer:?}");
     }
     assert!(began.elapsed().as_millis() >= 1500, "100 + 200 + 400 + 800 ms: {:?}", began.elapsed());
     // A valid token is not delayed by 1.6 s, as the next wrong one would be.
     let began = std::time::Instant::now();
-    let cookie = site.log_in(&good);
+    let cookie = log_in(&site, &good);
     assert!(began.elapsed() < promised(1), "{:?}", began.elapsed());
-    let refused = site.post("/api/v1/login", None, &format!("{{\"token\":\"{worker}\"}}"));
+    let refused = try_to_log_in(&site, &worker);
     assert_eq!(refused.status, 403, "{refused:?}");
-    site.behind.manage(["revoke", "1"]);
+    site.manage(["revoke", "1"]);
     wait_until("the end of the session", || {
         // A request under way then gets no answer.
-        let address = site.behind.coordinator().http();
+        let address = site.coordinator().http();
         let answer = http::try_request(&address, "GET", "/api/v1/jobs", &[("Cookie", &cookie)], "");
         (answer?.status == 401).then_some(())
     });
-    let log = site.behind.coordinator().log();
+    let log = site.coordinator().log();
     assert!(log.contains("not let in") && !log.contains(digits) && !log.contains(&cookie), "{log}");
 }
 

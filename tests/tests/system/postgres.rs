@@ -164,10 +164,7 @@ fn checked(place: &str) -> String {
 #[test]
 fn counts_whatever_is_killed_and_moves() {
     let Some((mut postgres, address)) = Postgres::with_database("", "counts") else { return };
-    let dir = TempDir::new();
-    let data_dir = dir.join("data");
-    let start = |listen: &str| Coordinator::start_command(with_store(listen, &data_dir, &address), &data_dir);
-    let mut coordinator = start("127.0.0.1:0");
+    let Scenario { scratch, data_dir, mut coordinator } = Scenario::with(["--store", &address]);
     let _worker = coordinator.worker("anna");
     let job = coordinator.submit(15);
     let records = |postgres: &Postgres| postgres.number("counts", "SELECT count(*) FROM queens.record");
@@ -175,7 +172,7 @@ fn counts_whatever_is_killed_and_moves() {
     let listen = coordinator.address().to_owned();
     coordinator.kill();
     let before = records(&postgres);
-    coordinator = start(&listen);
+    coordinator = Coordinator::start_command(with_store(&listen, &data_dir, &address), &data_dir);
     assert!(coordinator.log().contains("waiting to lead"), "{}", coordinator.log());
     wait_for("more records", || records(&postgres) > before);
     postgres.kill();
@@ -187,7 +184,7 @@ fn counts_whatever_is_killed_and_moves() {
 
     let proved = checked(&address);
     assert!(proved.contains(": 2279184 solutions"), "{proved}");
-    let moved = dir.join("moved");
+    let moved = scratch.join("moved");
     let to = utf8(&moved);
     _ = queens_coordinator(&["move", "--from", &address, "--to", to]).good();
     assert_eq!(checked(to), proved);

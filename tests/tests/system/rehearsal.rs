@@ -93,9 +93,7 @@ fn scale() -> (u8, Kernel) {
 #[test]
 fn a_number_survives_a_liar_and_comes_with_a_proof() {
     let (n, kernel) = scale();
-    let here = TempDir::new();
-    let data_dir = here.join("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch: here, coordinator, .. } = Scenario::start();
     let url = coordinator.url();
     let liar = Liar::start(&url, LIES);
     let mut rehearsal = Rehearsal { began: Instant::now(), coordinator, kernel, here };

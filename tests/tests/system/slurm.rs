@@ -39,9 +39,8 @@ struct Scene {
 
 impl Scene {
     fn new(n: u8) -> Self {
-        let scratch = TempDir::new();
+        let Scenario { scratch, coordinator, .. } = Scenario::start();
         let slurm = Slurm::start(scratch.path());
-        let coordinator = Coordinator::start(&scratch.join("data"));
         let job = coordinator.submit(n);
         let mut tasks =
             vec!["--parsable", "--array=1-2", "--cpus-per-task=2", SCRIPT, "--kernel", "portable"];

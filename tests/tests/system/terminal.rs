@@ -4,11 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use queens_tests::cleanup::Undo;
 use queens_tests::prelude::*;
+use queens_tests::process::poll_until;
 
 /// A terminal with a shell in it.
 struct Terminal {
@@ -83,15 +82,13 @@ impl Terminal {
     /// Waits until this is on the screen, or gone; returns the screen.
     #[track_caller]
     fn wait_until(&self, text: &str, is_there: bool) -> String {
-        let deadline = Instant::now() + Duration::from_secs(300);
-        loop {
-            let screen = self.screen();
-            if screen.contains(text) == is_there {
-                return screen;
-            }
-            assert!(Instant::now() < deadline, "{text:?}, expected {is_there}:\n{screen}");
-            thread::sleep(Duration::from_millis(20));
-        }
+        let mut screen = String::new();
+        let found = poll_until(|| {
+            screen = self.screen();
+            (screen.contains(text) == is_there).then_some(())
+        });
+        assert!(found.is_some(), "{text:?}, expected {is_there}:\n{screen}");
+        screen
     }
 
     /// Waits until the shell is back on the usual screen, without output of a program below its last line.

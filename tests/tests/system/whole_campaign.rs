@@ -191,9 +191,8 @@ fn a_campaign_survives_what_happens_to_it() {
     rehearsal.wait_for_lead(0);
     // All coordinators of a database sign with one key.
     fs::create_dir_all(rehearsal.dir(1)).expect("created");
-    let key = |from: &Path, args: &[&str]| {
-        run(program("queens-coordinator").args(["key", "--data-dir"]).arg(from).args(args))
-    };
+    let key =
+        |from: &Path, args: &[&str]| queens_coordinator(&[&["key", "--data-dir", utf8(from)], args].concat());
     let signing = rehearsal.dir(0).join("signing.key");
     _ = key(&rehearsal.dir(1), &["--from", utf8(&signing)]).good();
     rehearsal.start(1);
