@@ -285,19 +285,12 @@ impl Guarded {
         Invited { token: token_in(&line).parse().expect("a token"), line }
     }
 
-    /// Runs `queens` with these arguments and a token, or without one.
+    /// Runs `queens` with these arguments and a token.
     #[track_caller]
-    pub fn queens<A: AsRef<OsStr>>(
-        &self,
-        invited: Option<&Invited>,
-        args: impl IntoIterator<Item = A>,
-    ) -> Ended {
+    pub fn queens<A: AsRef<OsStr>>(&self, invited: &Invited, args: impl IntoIterator<Item = A>) -> Ended {
         let mut command = queens(args);
         command.args(["--coordinator", &self.url(), "--ca"]).arg(&self.authority);
-        if let Some(invited) = invited {
-            command.env("QUEENS_TOKEN", invited.token.secret());
-        }
-        run(command)
+        run(command.env("QUEENS_TOKEN", invited.token.secret()))
     }
 
     /// Returns the answer of `queens` to these arguments and `--output json`.
@@ -307,7 +300,7 @@ impl Guarded {
     #[track_caller]
     #[must_use]
     pub fn json(&self, invited: &Invited, args: &[&str]) -> Value {
-        self.queens(Some(invited), [args, &["--output", "json"]].concat()).answer()
+        self.queens(invited, [args, &["--output", "json"]].concat()).answer()
     }
 
     /// Starts a worker with one thread and the slowest kernel.

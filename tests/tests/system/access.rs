@@ -195,15 +195,15 @@ fn only_an_operator_s_export_is_a_decision() {
     let [operator, viewer, worker] =
         ["operator", "viewer", "worker"].map(|role| guarded.invite(["--role", role]));
     let _worker = guarded.worker(&worker, "anna");
-    _ = guarded.queens(Some(&operator), ["count", "8"]).good();
+    _ = guarded.queens(&operator, ["count", "8"]).good();
     let is_exported = || !guarded.json(&viewer, &["status", "1"])["exported_ms"].is_null();
     let export = |invited, name| {
         let file = guarded.beside(name);
-        _ = guarded.queens(Some(invited), ["export", "1", utf8(&file)]).good();
+        _ = guarded.queens(invited, ["export", "1", utf8(&file)]).good();
         fs::metadata(file).expect("there").len()
     };
     assert!(export(&viewer, "seen.cert") > 0);
-    let audit = || guarded.queens(Some(&operator), ["audit"]).stdout;
+    let audit = || guarded.queens(&operator, ["audit"]).stdout;
     assert!(!is_exported() && !audit().contains("export job 1"), "{}", audit());
     assert!(export(&operator, "decided.cert") > 0);
     wait_for("the mark of the export", is_exported);
@@ -214,7 +214,7 @@ fn only_an_operator_s_export_is_a_decision() {
 fn nobody_else_on_the_machine_reads_what_is_kept() {
     let guarded = Guarded::new(&[]);
     let operator = guarded.invite(["--role", "operator"]);
-    _ = guarded.queens(Some(&operator), ["submit", "8"]).good();
+    _ = guarded.queens(&operator, ["submit", "8"]).good();
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(guarded.data_dir()), 0o700);
     let files = entries(guarded.data_dir());

@@ -29,7 +29,7 @@ fn nobody_counts_before_the_operator_approves() {
     assert!(site.guarded.manage(["campaign", "list"]).stdout.contains("  each to be approved"));
     assert_eq!(site.guarded.json(&operator, &["workers"]), serde_json::json!([]));
     // A person who waits is no refusal: neither in the audit log nor by a slower answer.
-    let refusals = site.guarded.queens(Some(&operator), ["audit"]).stdout;
+    let refusals = site.guarded.queens(&operator, ["audit"]).stdout;
     assert!(refusals.contains("join campaign 1") && !refusals.contains("refused"), "{refusals}");
 
     let number = |name: &str| {
@@ -69,10 +69,10 @@ fn a_number_as_a_name_makes_nobody_the_arbiter() {
     for text in [&number, "7"] {
         // The coordinator hears of the revocation within a second.
         wait_for("a refusal", || {
-            let asked = site.guarded.queens(Some(&operator), ["submit", "10", "--recount-by", text]);
+            let asked = site.guarded.queens(&operator, ["submit", "10", "--recount-by", text]);
             asked.stderr.contains("no open invitation of a worker has")
         });
     }
-    let audit = site.guarded.queens(Some(&operator), ["audit"]).stdout;
+    let audit = site.guarded.queens(&operator, ["audit"]).stdout;
     assert!(!audit.contains("a stranger"), "{audit}");
 }

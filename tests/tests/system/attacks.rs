@@ -26,7 +26,7 @@ const MOST_MIB: u64 = 512;
 /// Returns the counted work of job 1, in nodes, at the next change.
 fn news(guarded: &Guarded, operator: &Invited) -> (Instant, f64) {
     let work = || {
-        let status = guarded.queens(Some(operator), ["status", "1", "--output", "json"]);
+        let status = guarded.queens(operator, ["status", "1", "--output", "json"]);
         // Under attack, a call may need a retry.
         let answer = status.status.success().then(|| status.answer())?;
         answer["work"].as_str()?.parse::<f64>().ok()
@@ -55,7 +55,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     let operator = guarded.invite(["--role", "operator"]);
     let [honest, fool] = [(); 2].map(|()| guarded.invite(["--role", "worker", "--uses", "4"]));
     let viewer = guarded.invite(["--role", "viewer"]);
-    _ = guarded.queens(Some(&operator), ["submit", n, "--yes"]).good();
+    _ = guarded.queens(&operator, ["submit", n, "--yes"]).good();
     let mut command = guarded.worker_command(&honest, "honest");
     if full {
         // Pauses would make its speed uneven.

@@ -91,7 +91,7 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     let job = cluster.submit(11);
     _ = cluster.queens(["watch", &job]).good();
     let far = scratch.join("far");
-    _ = cluster.queens(["export", &job, utf8(&far), "--output", "json"]).answer();
+    _ = cluster.json(["export", &job, utf8(&far)]);
     wait_for("a job that is exported", || !cluster.status(&job)["exported_ms"].is_null());
     // From the directory while it is in use.
     let near = scratch.join("near");
@@ -117,7 +117,7 @@ fn certified(site: &TempDir, args: &[&str]) -> PathBuf {
     let job = cluster.submit_with(&[&["11", "--method", "search"], args].concat());
     _ = cluster.queens(["watch", &job]).good();
     let file = site.path().join("certificate");
-    _ = cluster.queens(["export", &job, utf8(&file), "--output", "json"]).answer();
+    _ = cluster.json(["export", &job, utf8(&file)]);
     file
 }
 

@@ -15,7 +15,7 @@ fn line<'a>(ended: &'a Ended, of: &str) -> &'a str {
 fn where_all_is_well_it_says_so_of_each_thing() {
     let guarded = Guarded::new(&[]);
     let viewer = guarded.invite(["--role", "viewer"]);
-    let ended = guarded.queens(Some(&viewer), ["doctor"]).good();
+    let ended = guarded.queens(&viewer, ["doctor"]).good();
     assert!(!ended.stdout.contains("BAD"), "{ended:?}");
     assert!(line(&ended, "kernels").contains("portable count n = 12 right"), "{ended:?}");
     assert!(line(&ended, "processors").contains("may be used"), "{ended:?}");
@@ -31,7 +31,7 @@ fn where_all_is_well_it_says_so_of_each_thing() {
 
     // A worker's invitation permits no queries, and the output says so.
     let worker = guarded.invite(["--role", "worker"]);
-    let ended = guarded.queens(Some(&worker), ["doctor"]).good();
+    let ended = guarded.queens(&worker, ["doctor"]).good();
     assert!(line(&ended, "coordinator").ends_with("answers; you were invited as a worker"), "{ended:?}");
 
     let Scenario { scratch: _scratch, coordinator: plain, .. } = Scenario::start();

@@ -22,9 +22,9 @@ fn half_open_handshakes_do_not_last_and_end_no_session() {
     let operator = guarded.invite(["--role", "operator"]);
     let worker = guarded.invite(["--role", "worker"]);
     let _running = guarded.worker(&worker, "honest");
-    _ = guarded.queens(Some(&operator), ["submit", "18", "--yes"]).good();
+    _ = guarded.queens(&operator, ["submit", "18", "--yes"]).good();
     let work = || {
-        let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]);
+        let status = guarded.queens(&operator, ["status", "1", "--output", "json"]);
         let answer = status.status.success().then(|| status.answer())?;
         answer["work"].as_str()?.parse::<u64>().ok().filter(|work| *work > 0)
     };

@@ -102,13 +102,13 @@ fn two_strangers_join_and_check_each_other() {
 
     // They are two parties: all is counted twice.
     let submit = ["submit", "12", "--method", "search", "--recount", "100"];
-    _ = site.guarded.queens(Some(&operator), submit).good();
+    _ = site.guarded.queens(&operator, submit).good();
     let done = wait_until("the end", || {
         Some(site.guarded.json(&operator, &["status", "1"])).filter(|status| status["state"] == "done")
     });
     assert_eq!(done["solutions"], "14200", "{done}");
     assert!(done["spans_verified"].as_u64() > Some(0) || done["verified"].as_u64() > Some(0), "{done}");
-    let audit = site.guarded.queens(Some(&operator), ["audit"]).stdout;
+    let audit = site.guarded.queens(&operator, ["audit"]).stdout;
     for who in ["(anna)", "(anna-2)"] {
         assert!(audit.lines().any(|line| line.contains(who) && line.contains("join campaign 1")), "{audit}");
     }
@@ -340,8 +340,7 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
 fn a_person_comes_from_the_link_to_a_page_of_their_own() {
     let site = Site::start_with(&["--public"], &[]);
     let operator = site.guarded.invite(["--role", "operator"]);
-    let queens =
-        |args: &[&str]| assert!(site.guarded.queens(Some(&operator), args).status.success(), "{args:?}");
+    let queens = |args: &[&str]| assert!(site.guarded.queens(&operator, args).status.success(), "{args:?}");
     queens(&["submit", "14"]);
     queens(&["submit", "24"]);
     let origin = site.link.split("/join").next().expect("an origin");

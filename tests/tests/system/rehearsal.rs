@@ -164,8 +164,8 @@ fn check_the_liar(rehearsal: &Rehearsal, liar: &Liar) {
         rehearsal.show(&format!("verdicts {pass}"));
     }
     assert!(n_verdicts > 0, "nobody was caught");
-    let workers = rehearsal.coordinator.queens(["workers", "--output", "json"]).answer();
-    for worker in workers.as_array().expect("an array") {
+    let workers = rehearsal.coordinator.workers();
+    for worker in &workers {
         let is_blocked = worker["state"] == "blocked";
         assert_eq!(is_blocked, worker["name"] == "bert", "{worker}");
     }

@@ -275,9 +275,7 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
     assert!(log.contains("is not for a worker named 'berta': its names are 'anna'"), "{log}");
     let mut anna = worker(&second, &token, "anna");
     let operator = second.invite(["--role", "operator", "--store", &address]);
-    wait_for("the worker at the other", || {
-        second.queens(Some(&operator), ["workers"]).stdout.contains("anna")
-    });
+    wait_for("the worker at the other", || second.queens(&operator, ["workers"]).stdout.contains("anna"));
     assert!(is_listed(), "still there");
     // The output for new invitations names both coordinators.
     let line = manage(&address, &["invite", "--role", "viewer"]);

@@ -19,7 +19,7 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
     let [operator, worker] = ["operator", "worker"].map(|role| guarded.invite(["--role", role]));
     let mut anna = guest.start(guarded.worker_command(&worker, "anna"), "anna");
     let queens = |args: &[&str]| {
-        _ = guarded.queens(Some(&operator), args).good();
+        _ = guarded.queens(&operator, args).good();
     };
     let waits_for = |text: &str| {
         let logged = format!("nothing to count: {text} (see {ABOUT})");

@@ -62,7 +62,7 @@ fn encrypted(load: Load) -> Taken {
     let guarded = Guarded::by(|command| on_cores_apart(&command));
     let operator = guarded.invite(["--role", "operator"]);
     let submit = ["submit", &load.n.to_string(), "--method", "search", "--yes"];
-    _ = guarded.queens(Some(&operator), submit).good();
+    _ = guarded.queens(&operator, submit).good();
     wait_for("the plan", || guarded.json(&operator, &["status", "1"])["state"] == "queued");
     let worker = guarded.invite(["--role", "worker", "--uses", &load.n_workers.to_string()]);
     let credentials = Credentials {
