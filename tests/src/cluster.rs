@@ -123,7 +123,7 @@ impl Coordinator {
 
     /// Makes it hold these ports.
     #[must_use]
-    pub fn keeping(self, ports: Vec<Port>) -> Self {
+    fn keeping(self, ports: Vec<Port>) -> Self {
         Self { ports, ..self }
     }
 

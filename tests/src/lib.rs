@@ -20,8 +20,6 @@ pub mod postgres;
 pub mod prelude;
 pub mod process;
 pub mod proxy;
-pub mod resources;
-pub mod scenario;
 pub mod service;
 pub mod session;
 pub mod standby;
@@ -32,7 +30,9 @@ pub const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 mod binary;
 mod port;
+mod resources;
 mod runtime;
+mod scenario;
 mod skip;
 mod temp_dir;
 
