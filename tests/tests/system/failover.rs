@@ -223,6 +223,11 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     assert!(proof.contains(": 95815104 solutions"), "{proof}");
 }
 
+/// Starts a worker that counts all the time, whose log is in this directory.
+fn busy_worker(urls: &str, name: &str, dir: &Path) -> Service {
+    Service::start(worker_command(urls, name, Kernel::Portable), &dir.join(name).with_extension("log"))
+}
+
 /// Strikes a target with a fault.
 fn strike(
     chance: &mut Chance,
@@ -276,7 +281,7 @@ fn strike(
             let name = format!("again{}", chance.within(0..=u64::MAX - 1));
             workers[other].signal("KILL");
             _ = workers[other].wait();
-            workers[other] = logging_worker(urls, &name, dir);
+            workers[other] = busy_worker(urls, &name, dir);
             return "a worker killed, and another comes".to_owned();
         }
     };
@@ -293,7 +298,7 @@ fn any_faults_end_with_the_right_count() {
     let dir = TempDir::new();
     let mut work = ["one", "other"].map(|name| Node::start(&dir.join(name), &postgres, "shared", None));
     let urls = work.each_ref().map(|node| node.to_workers.url()).join(",");
-    let mut workers = ["anna", "bert"].map(|name| logging_worker(&urls, name, dir.path()));
+    let mut workers = ["anna", "bert"].map(|name| busy_worker(&urls, name, dir.path()));
     let submitted = wait_until("a coordinator to lead", || {
         let answer = work[0].queens(&["submit", "19", "--yes"]);
         answer.status.success().then_some(answer.stdout)
