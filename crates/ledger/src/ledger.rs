@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queens_model::{JobId, ToWorker, WorkerId};
+use queens_solver::Method;
 
 use crate::effects::Effects;
 use crate::event::LedgerEvent;
@@ -205,7 +206,8 @@ impl Ledger {
         self.end_leases_of(id);
         if let Some(worker) = self.workers.remove(id) {
             self.forget_failures_of(id);
-            if self.workers.of_party(worker.party()).is_none() {
+            let is_there = |method| self.workers.readiness(method).candidates().contains_key(&worker.party());
+            if !Method::ALL.into_iter().any(is_there) {
                 self.proofs.note_presence(worker.party(), Some(self.now));
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Failure, JobId, WorkerId};
+use queens_model::{Failure, JobId, Party, WorkerId};
 
 use crate::handlers::reports::check_span;
 use crate::handlers::worker_refusal::WorkerRefusal;
@@ -42,6 +42,7 @@ impl Ledger {
             return Ok(None);
         }
         let again = self.change_lease(id, |lease| lease.give_up_again(span)).flatten();
+        let is_last = self.have_others_lapsed(job, span.part(), source.party);
         let too_many_spans = self.change_job(job, |job| {
             let reason = format!("{} failed on {span}: {reason}", source.name);
             let (recounts, counting) = job.recounting_mut()?;
@@ -49,7 +50,7 @@ impl Ledger {
                 Some(record) => recounts.lapse(counting.plan(), record, source.party),
                 None => counting.lapse_parts([span.part()].into(), source.party, None),
             };
-            Some((counting.fail_on(worker, failed, &tried, reason), has_lapsed))
+            Some((counting.fail_on(worker, failed, &tried, reason, is_last), has_lapsed))
         });
         let (too_many_spans, has_lapsed) = too_many_spans.flatten().unwrap_or_default();
         if has_lapsed {
@@ -61,5 +62,13 @@ impl Ledger {
         }
         assign(self);
         Ok(Some(job))
+    }
+
+    /// Whether all other parties that may be drawn for a part have lapsed. Takes O(m) for m parties if they have.
+    fn have_others_lapsed(&self, job: JobId, part: u32, party: Party) -> bool {
+        let Some(counting) = self.counting(job) else { return false };
+        let lapsed = counting.draws().and_then(|draws| draws.turn(part)).map(|turn| &turn.lapsed);
+        let has_lapsed = |other: &Party| *other == party || lapsed.is_some_and(|it| it.contains(other));
+        self.workers.readiness(counting.plan().method()).candidates().keys().all(has_lapsed)
     }
 }

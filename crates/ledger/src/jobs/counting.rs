@@ -239,19 +239,21 @@ impl Counting {
     }
 
     /// Marks spans as failed, for workers other than `tried`. If the worker has failed on too many, that says nothing
-    /// about the spans, so they become free instead. So do those of parts that parties are drawn for: a draw decides who
-    /// tries them. Returns whether the worker has failed on too many.
+    /// about the spans, so they become free instead. So do those of parts that parties are drawn for, unless it is the last
+    /// party: a draw decides who tries them. Returns whether the worker has failed on too many.
     pub(crate) fn fail_on(
         &mut self,
         worker: WorkerId,
         spans: Vec<Span>,
         tried: &Tried,
         reason: String,
+        is_last: bool,
     ) -> bool {
         let too_many = self.failed.would_be_too_many(worker, spans.len());
         self.failed.note_reason(reason);
+        let is_drawn = self.draws.is_some() && !is_last;
         for span in spans {
-            if too_many || self.draws.is_some() { self.release(span) } else { self.fail(span, tried) }
+            if too_many || is_drawn { self.release(span) } else { self.fail(span, tried) }
         }
         too_many
     }

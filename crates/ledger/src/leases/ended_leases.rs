@@ -92,10 +92,13 @@ impl EndedLeases {
         self.leases.get(&id).map(|lease| (lease.worker, &*lease.source))
     }
 
-    /// Removes a lease of this job, and returns what may be reported.
-    pub(crate) fn take(&mut self, id: LeaseId, job: JobId) -> Option<Unreported> {
+    /// Removes a lease of this job, and returns what may be reported. As nobody could count it since its end, its worker
+    /// has as much more time.
+    pub(crate) fn take(&mut self, now: Duration, id: LeaseId, job: JobId) -> Option<Unreported> {
         self.leases.get(&id).filter(|lease| lease.job == job)?;
-        self.forget(id).map(|lease| lease.unreported)
+        let FormerLease { unreported, ended, .. } = self.forget(id)?;
+        let due = unreported.due.map(|due| due.saturating_add(now.saturating_sub(ended)));
+        Some(Unreported { due, ..unreported })
     }
 
     /// Forgets a lease that its worker has finished.

@@ -187,7 +187,7 @@ impl Ledger {
         let (holder, source) = self.leases.former.holder(id)?;
         let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.source().is_same_worker(source));
         let is_its = is_owner(worker) && (holder == worker || !is_owner(holder));
-        if is_its { self.leases.former.take(id, job) } else { None }
+        if is_its { self.leases.former.take(self.now, id, job) } else { None }
     }
 
     /// Removes a reported span of an ended lease. Returns `None`, without a change, if this worker may not report it.

@@ -74,7 +74,7 @@ fn welcome_back(ledger: &mut Ledger) {
 fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let Some(job) = ledger.jobs.get(id) else { return };
     let (method, rank, now) = (job.method(), job.rank(), ledger.now);
-    let is_its_turn = ledger.jobs.first_free(method).is_none_or(|first| first >= rank);
+    let is_its_turn = ledger.jobs.first_open_free(method).is_none_or(|first| first >= rank);
     let draws = job.counting().and_then(Counting::draws);
     let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties());
     let waiting = job.recounts().queues().parties().chain(of_parts);
@@ -153,7 +153,10 @@ fn draw_for(ledger: &mut Ledger, id: JobId) {
         counting.give_parts(&parts);
         Some(())
     });
-    parties.into_iter().for_each(|party| set_due(ledger, id, party));
+    for party in parties {
+        ledger.proofs.note_drawn(party);
+        set_due(ledger, id, party);
+    }
 }
 
 /// Gives a party time for its queues of a job until then.
@@ -255,8 +258,9 @@ impl<'a> DrawContext<'a> {
             return Vec::new();
         }
         let is_counted = |part: &u32| first_pass.flatten().is_none_or(|counting| counting.has_part(*part));
-        let mut with_capacity = self.ledger.workers.readiness(self.job.method()).recounters().keys();
-        if with_capacity.all(|party| draws.queues().work(*party) > 0) {
+        // Those that are busy with less urgent work, too: it would never be the part's turn.
+        let mut useful = self.ledger.workers.readiness(self.job.method()).useful_parties().keys();
+        if useful.all(|party| draws.queues().work(*party) > 0) {
             return Vec::new();
         }
         let undrawn = draws.queues().undrawn().filter(is_counted).take(MOST_PARTS);

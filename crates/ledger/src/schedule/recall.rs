@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use queens_model::{JobId, LeaseId, Priority, WorkerId};
+use queens_model::{JobId, LeaseId, Party, Priority, WorkerId};
 use queens_solver::Method;
 
+use crate::jobs::counting::Counting;
 use crate::jobs::job::Rank;
 use crate::ledger::Ledger;
 use crate::schedule::lease_size::shortest_seconds;
@@ -56,8 +57,9 @@ pub(crate) fn preempt(ledger: &mut Ledger) {
 }
 
 /// Recalls leases from workers that this job, the first of its method, could use.
-fn preempt_for(ledger: &mut Ledger, Rank { priority: Reverse(urgent), job, .. }: Rank, method: Method) {
-    let mut work_left = work_nobody_holds(ledger, job);
+fn preempt_for(ledger: &mut Ledger, first: Rank, method: Method) {
+    let Reverse(urgent) = first.priority;
+    let mut work_left = work_nobody_holds(ledger, first.job);
     let shortest = shortest_seconds(ledger.workers.readiness(method).power);
     let held = ledger.workers.held_jobs().filter_map(|job| Some(ledger.jobs.get(job)?.rank()));
     // The least urgent first.
@@ -69,6 +71,7 @@ fn preempt_for(ledger: &mut Ledger, Rank { priority: Reverse(urgent), job, .. }:
                 return;
             }
             let useful = ledger.workers.get(worker).filter(|worker| worker.is_of_use());
+            let useful = useful.filter(|worker| waits_for(ledger, first.job, worker.party()));
             let Some(speed) = useful.and_then(|worker| worker.whole_speed(method)) else { continue };
             if recall_less_urgent(ledger, worker, urgent) {
                 // A job that is almost done is not worth disturbing all workers.
@@ -76,6 +79,12 @@ fn preempt_for(ledger: &mut Ledger, Rank { priority: Reverse(urgent), job, .. }:
             }
         }
     }
+}
+
+/// Whether a party may get free parts of a job: those that were drawn for it, or any.
+fn waits_for(ledger: &Ledger, job: JobId, party: Party) -> bool {
+    let draws = ledger.counting(job).and_then(Counting::draws);
+    draws.is_none_or(|draws| draws.queues().work(party) > 0)
 }
 
 /// Returns the estimated work of a job that is neither recorded nor leased, in work units.

@@ -33,7 +33,7 @@ struct Proof {
     has_taken_part: ByMethod<bool>,
     /// The leases of recounts that it gave back, failed on or was late with, less those that it answered.
     n_lapses: u32,
-    /// When its last worker left, if none is there.
+    /// When its last worker that could be drawn left, if none is there.
     left: Option<Duration>,
     /// The estimated work of all that it has counted.
     work: ByMethod<u128>,
@@ -75,7 +75,12 @@ impl Proofs {
         }
     }
 
-    /// Notes whether workers of a party are there.
+    /// Notes that a party is drawn for something, so that it will be known when it left.
+    pub(crate) fn note_drawn(&mut self, party: Party) {
+        self.entry(party);
+    }
+
+    /// Notes whether a party is there that may be drawn.
     pub(crate) fn note_presence(&mut self, party: Party, left: Option<Duration>) {
         if let Some(proof) = self.0.get_mut(&party) {
             proof.left = left;
@@ -97,7 +102,7 @@ impl Proofs {
         self.0.get(&party).map_or(0, |proof| proof.n_lapses)
     }
 
-    /// Returns when the last worker of a party left, if none is there.
+    /// Returns when the last worker of a party that could be drawn left, if none is there.
     pub(crate) fn left(&self, party: Party) -> Option<Duration> {
         self.0.get(&party)?.left
     }

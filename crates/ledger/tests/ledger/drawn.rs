@@ -4,19 +4,20 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use queens_model::{Delta, Held, Hello, JobId, JobState, Submission, WorkerId};
+use queens_model::{Delta, Held, Hello, JobId, JobState, Submission, WorkerId, WorkerState};
 use queens_solver::{Method, Span};
 
-use super::world::{World, size};
+use super::world::{World, priority, size};
 
 const NAMES: [(u64, &str); 3] = [(1, "anna"), (2, "bert"), (3, "carol")];
+
+const HALF_A_SECOND: Duration = Duration::from_millis(500);
 
 /// Returns a world with a second pass of a board, its workers, and the job. Counting a subproblem takes this long. The
 /// first of the workers holds this many spans of it, or more.
 fn second_pass(time: Duration, n_held: usize) -> (World, [WorkerId; 3], JobId) {
     let mut world = World::new();
-    let twice = Submission { second_pass: Some(Method::Search), ..Submission::new(size(10), Method::Search) };
-    let first = world.submit_on(&twice).expect("it is taken");
+    let first = submit_twice(&mut world, 10);
     let mut workers = NAMES.map(|(id, name)| world.connect(id, name));
     let second = world.job(first).second.expect("it has one");
     while held(&world, workers[0], second).len() < n_held {
@@ -28,6 +29,11 @@ fn second_pass(time: Duration, n_held: usize) -> (World, [WorkerId; 3], JobId) {
         workers.sort_by_key(|id| Reverse(held(&world, *id, second).len()));
     }
     (world, workers, second)
+}
+
+fn submit_twice(world: &mut World, n: u8) -> JobId {
+    let twice = Submission { second_pass: Some(Method::Search), ..Submission::new(size(n), Method::Search) };
+    world.submit_on(&twice).expect("it is taken")
 }
 
 /// Returns the spans of a job that a worker holds.
@@ -72,9 +78,11 @@ fn who_tries_a_span_of_a_part_after_a_failure_is_drawn() {
     assert!(others.iter().all(|id| tried.get(id).is_some_and(|n| *n >= 2)), "{tried:?}");
 }
 
-#[test]
-fn spans_that_were_drawn_stay_with_a_party_that_has_lost_its_connection() {
-    let (mut world, [away, others @ ..], job) = second_pass(Duration::from_secs(5), 4);
+/// Lets a worker lose its connection for some seconds, while it holds drawn spans, and come back with them. Counting a
+/// subproblem takes `time`.
+#[track_caller]
+fn check_reconnection(time: Duration, away_for: u32) {
+    let (mut world, [away, others @ ..], job) = second_pass(time, 4);
     let (spans, leases) = (held(&world, away, job), world.workers[&away].leases.clone());
     let held_leases: Vec<Held> = leases
         .values()
@@ -85,11 +93,14 @@ fn spans_that_were_drawn_stay_with_a_party_that_has_lost_its_connection() {
         })
         .collect();
     world.ledger.disconnect(world.now, away);
-    world.pass(Duration::from_secs(1));
     let name = world.workers.remove(&away).expect("connected").name;
+    for _ in 0..away_for {
+        world.pass(Duration::from_secs(1));
+        others.iter().for_each(|id| _ = world.step(*id));
+    }
     _ = world.connect_saying(away.0, &name, |hello| Hello { held: held_leases, ..hello });
     // The others are idle after that, and the time of its leases is not over.
-    for _ in 0..50 {
+    for _ in 0..20 {
         exhaust(&mut world, &others);
         world.report(away, None);
         world.pass(Duration::from_millis(100));
@@ -104,26 +115,148 @@ fn spans_that_were_drawn_stay_with_a_party_that_has_lost_its_connection() {
 }
 
 #[test]
+fn spans_that_were_drawn_stay_with_a_party_that_has_lost_its_connection() {
+    check_reconnection(Duration::from_secs(5), 1);
+    check_reconnection(Duration::from_millis(500), 40);
+}
+
+/// Lets the only useful worker of a party leave while records wait for it. Others are there.
+#[track_caller]
+fn check_kept(mut world: World, job: JobId, away: WorkerId, others: &[WorkerId]) {
+    assert_eq!(world.job(job).state, JobState::Verifying);
+    // Records are drawn.
+    world.pass(Duration::from_millis(100));
+    world.ledger.disconnect(world.now, away);
+    world.workers.remove(&away);
+    let mut n_open_after = |seconds: u32| {
+        for _ in 0..seconds {
+            exhaust(&mut world, others);
+            world.pass(Duration::from_secs(1));
+        }
+        world.job(job).recounting.n_open
+    };
+    let kept = n_open_after(10);
+    assert!(kept > 0, "others have its records");
+    assert_eq!(n_open_after(30), kept);
+    assert_eq!(n_open_after(20), 0);
+    world.check_done(job);
+}
+
+#[test]
 fn a_party_that_is_away_for_less_than_a_minute_keeps_what_was_drawn_for_it() {
     let (mut world, job) = World::with_recounts(8, 100);
-    let workers = NAMES.map(|(id, name)| world.connect(id, name));
+    let workers @ [away, others @ ..] = NAMES.map(|(id, name)| world.connect(id, name));
     while world.job(job).state != JobState::Verifying {
         workers.iter().for_each(|id| _ = world.step(*id));
     }
-    let [away, others @ ..] = workers;
-    world.ledger.disconnect(world.now, away);
-    world.workers.remove(&away);
-    let n_pending = |world: &World| world.job(job).recounting.n_open;
-    let after = |world: &mut World, seconds: u32| {
-        for _ in 0..seconds {
-            exhaust(world, &others);
-            world.pass(Duration::from_secs(1));
+    check_kept(world, job, away, &others);
+}
+
+#[test]
+fn so_does_one_that_has_counted_nothing_yet() {
+    let (mut world, job) = World::with_recounts(8, 100);
+    let [anna, bert, carol] = NAMES;
+    let anna = world.connect(anna.0, anna.1);
+    while world.step(anna) {}
+    let [bert, carol] = [bert, carol].map(|(id, name)| world.connect(id, name));
+    world.pass(Duration::from_millis(100));
+    check_kept(world, job, bert, &[anna, carol]);
+}
+
+#[test]
+fn so_does_one_with_another_machine_that_is_of_no_use() {
+    let (mut world, job) = World::with_recounts(8, 100);
+    let useless = world.connect_of(1, 10, "useless");
+    while world.fail(useless).is_some() {
+        world.pass(Duration::from_millis(50));
+    }
+    assert_eq!(world.worker_state(useless), WorkerState::Failing);
+    let workers @ [away, others @ ..] =
+        [(1, "anna"), (2, "bert"), (3, "carol")].map(|(id, name)| world.connect_of(id, id.into(), name));
+    while world.job(job).state != JobState::Verifying {
+        workers.iter().for_each(|id| _ = world.step(*id));
+        world.report(useless, None);
+    }
+    let [first, second] = others;
+    check_kept(world, job, away, &[first, second, useless]);
+}
+
+/// Lets a worker count a subproblem in half a second, or fail if it is the first one of this job.
+fn count_or_fail(world: &mut World, id: WorkerId, bad: JobId) {
+    if world.next(id).is_some_and(|(job, span)| job == bad && (span.part(), span.from()) == (0, 0)) {
+        world.fail(id);
+    } else {
+        let delta = world.begin(id).map(|delta| Delta { duration: HALF_A_SECOND, ..delta });
+        world.report(id, delta);
+    }
+}
+
+#[test]
+fn what_fails_everywhere_is_given_up_and_workers_are_left_for_other_jobs() {
+    let mut world = World::new();
+    let first = submit_twice(&mut world, 9);
+    let second = world.job(first).second.expect("it has one");
+    let workers = NAMES.map(|(id, name)| world.connect(id, name));
+    let mut other = None;
+    for round in 0..600 {
+        workers.iter().for_each(|id| count_or_fail(&mut world, *id, second));
+        world.pass(HALF_A_SECOND);
+        if round == 300 {
+            other = Some(world.submit(8));
         }
-        n_pending(world)
-    };
-    let kept = after(&mut world, 10);
-    assert!(kept > 0, "others have its records");
-    assert_eq!(after(&mut world, 30), kept);
-    assert_eq!(after(&mut world, 20), 0);
-    world.check_done(job);
+    }
+    assert_eq!((world.job(second).state, world.job(second).n_given_up), (JobState::Failed, 1));
+    assert_eq!(workers.map(|id| world.worker_state(id)), [WorkerState::Ready; 3]);
+    world.check_done(other.expect("submitted"));
+}
+
+#[test]
+fn a_silent_party_is_late_although_another_job_has_failed_spans() {
+    for is_of_second_pass in [false, true] {
+        let mut world = World::new();
+        let first = submit_twice(&mut world, 9);
+        let second = world.job(first).second.expect("it has one");
+        let bad = if is_of_second_pass { second } else { first };
+        let workers = NAMES.map(|(id, name)| world.connect(id, name));
+        let silent = world.connect(4, "mallory");
+        for _ in 0..300 {
+            workers.iter().chain([&silent]).for_each(|id| count_or_fail(&mut world, *id, bad));
+            world.pass(HALF_A_SECOND);
+        }
+        let other = world.submit_verified(9, 100);
+        _ = [world.submit(14), world.submit(14)];
+        let began = world.now;
+        while world.job(other).state != JobState::Done && world.now < began + Duration::from_secs(300) {
+            workers.iter().for_each(|id| count_or_fail(&mut world, *id, bad));
+            world.report(silent, None);
+            world.pass(HALF_A_SECOND);
+        }
+        world.check_done(other);
+    }
+}
+
+/// Returns how long a board takes that is counted twice, beside less urgent ones of this priority.
+fn seconds_beside(less_urgent: Option<i32>) -> f64 {
+    let mut world = World::new();
+    let job = submit_twice(&mut world, 9);
+    for at in less_urgent.into_iter().cycle().take(3) {
+        let other = world.submit(14);
+        world.ledger.set_priority(world.now, other, priority(at)).expect("it is open");
+    }
+    world.carry_out();
+    let workers = NAMES.map(|(id, name)| world.connect(id, name));
+    while world.job(job).state != JobState::Done && world.now < Duration::from_secs(600) {
+        workers.iter().for_each(|id| count_or_fail(&mut world, *id, JobId(0)));
+        world.pass(HALF_A_SECOND);
+    }
+    world.now.as_secs_f64()
+}
+
+#[test]
+fn a_second_pass_comes_before_less_urgent_jobs() {
+    let alone = seconds_beside(None);
+    for priority in [0, -5] {
+        let beside = seconds_beside(Some(priority));
+        assert!(beside < 2.0 * alone, "{beside} s beside jobs of priority {priority}, {alone} s alone");
+    }
 }
