@@ -140,6 +140,10 @@ impl Effects {
                 self.changes.comparisons.insert(key, of_span.collect());
             }
         }
+        if !effects.comparisons.is_empty() {
+            // Without these outcomes, a draw returns records that they confirm. The next tick repeats the draw.
+            effects.draws.clear();
+        }
         effects
     }
 }
