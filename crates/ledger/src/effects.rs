@@ -141,7 +141,8 @@ impl Effects {
             }
         }
         if !effects.comparisons.is_empty() {
-            // Without these outcomes, a draw returns records that they confirm. The next tick repeats the draw.
+            // Without these outcomes, a draw returns what they are about to change: a record would be replaced twice.
+            // The next tick repeats the draw.
             effects.draws.clear();
         }
         effects

@@ -163,7 +163,7 @@ fn record(
                 let Some(counting) = job.counting_mut() else { return };
                 counting.record(span, delta.count);
                 if is_counted_twice {
-                    counting.note_counted(source.party, span.part());
+                    counting.note_counted(source.party, span);
                 }
             });
             ledger.change_worker(worker, |worker| {

@@ -170,9 +170,11 @@ impl Counting {
         progress.work = replaced(progress.work, 1, before.work, after.work);
     }
 
-    /// Notes that this party has a record in a part.
-    pub(crate) fn note_counted(&mut self, party: Party, part: u32) {
-        let by = self.counted_by.entry(part).or_insert(Some(party));
+    /// Notes that this party has the newest record, of this span. If there were others before that nobody noted, several
+    /// parties may have some.
+    pub(crate) fn note_counted(&mut self, party: Party, span: Span) {
+        let is_first = self.coverage[span.part() as usize].recorded.len() == span.n_subproblems();
+        let by = self.counted_by.entry(span.part()).or_insert(is_first.then_some(party));
         *by = by.filter(|by| *by == party);
     }
 

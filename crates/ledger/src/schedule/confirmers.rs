@@ -97,7 +97,8 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
             // When it was drawn, its speed may have been unknown, and it may have counted something more urgent since.
             let counted = ledger.proofs.work(party);
             let is_new = time.is_none_or(|time| now.saturating_sub(time.since) < MOST_KEPT);
-            if let Some(left) = ledger.proofs.left(party).filter(|_| is_new) {
+            let is_there = ledger.workers.readiness(method).candidates().contains_key(&party);
+            if let Some(left) = ledger.proofs.left(party).filter(|_| is_new && !is_there) {
                 // When it comes back, it has as much time again.
                 give_time(ledger, id, party, left + 2 * KEPT);
                 continue;

@@ -2,6 +2,7 @@
 //! step by step, and time passes only when a test says so.
 
 mod belief;
+mod beside_draws;
 mod damaged;
 mod drawn;
 mod invitations;
