@@ -69,7 +69,7 @@ impl Counting {
         for (number, planned) in (0..).zip(counting.plan.parts()).filter(is_counted) {
             let recorded = &counting.coverage[number as usize];
             let all = planned.choice().n_subproblems;
-            // Nobody knows who has counted what was recorded before.
+            // The parties of these records are not known.
             if !recorded.recorded.is_empty() {
                 counting.counted_by.insert(number, None);
             }
@@ -170,8 +170,8 @@ impl Counting {
         progress.work = replaced(progress.work, 1, before.work, after.work);
     }
 
-    /// Notes that this party has the newest record, of this span. If there were others before that nobody noted, several
-    /// parties may have some.
+    /// Notes that this party has the newest record, of this span. If older records were not noted, several parties may
+    /// have some.
     pub(crate) fn note_counted(&mut self, party: Party, span: Span) {
         let is_first = self.coverage[span.part() as usize].recorded.len() == span.n_subproblems();
         let by = self.counted_by.entry(span.part()).or_insert(is_first.then_some(party));
@@ -241,8 +241,8 @@ impl Counting {
     }
 
     /// Marks spans as failed, for workers other than `tried`. If the worker has failed on too many, that says nothing
-    /// about the spans, so they become free instead. So do those of parts that parties are drawn for, unless it is the last
-    /// party: a draw decides who tries them. Returns whether the worker has failed on too many.
+    /// about the spans, so they become free instead. So do drawn spans, unless all other parties have lapsed (`is_last`):
+    /// a draw decides who tries them. Returns whether the worker has failed on too many.
     pub(crate) fn fail_on(
         &mut self,
         worker: WorkerId,

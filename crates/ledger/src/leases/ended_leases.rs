@@ -92,8 +92,8 @@ impl EndedLeases {
         self.leases.get(&id).map(|lease| (lease.worker, &*lease.source))
     }
 
-    /// Removes a lease of this job, and returns what may be reported. As nobody could count it since its end, its worker
-    /// has as much more time.
+    /// Removes a lease of this job, and returns what its worker may report. The deadline moves by the time since the
+    /// lease ended.
     pub(crate) fn take(&mut self, now: Duration, id: LeaseId, job: JobId) -> Option<Unreported> {
         self.leases.get(&id).filter(|lease| lease.job == job)?;
         let FormerLease { unreported, ended, .. } = self.forget(id)?;

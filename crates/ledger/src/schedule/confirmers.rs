@@ -27,11 +27,11 @@ const MOST_PARTS: usize = 256;
 /// anything.
 const AWAY: Duration = Duration::from_secs(600);
 
-/// For how long a party that went away keeps what was drawn for it. Otherwise each broken connection would be another
-/// chance for friends.
+/// An absent party keeps its drawn records and parts for this long. If it lost them at once, each broken connection
+/// would cause another draw.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// For how long a party that is away now and then keeps it at most.
+/// A party that leaves repeatedly keeps them for at most this long.
 const MOST_KEPT: Duration = Duration::from_secs(1200);
 
 /// Draws a party for each record that has none, and takes records from parties that are late or have gone.
@@ -259,7 +259,7 @@ impl<'a> DrawContext<'a> {
             return Vec::new();
         }
         let is_counted = |part: &u32| first_pass.flatten().is_none_or(|counting| counting.has_part(*part));
-        // Those that are busy with less urgent work, too: it would never be the part's turn.
+        // Parties that are busy with less urgent work need parts, too. They would never have capacity otherwise.
         let mut useful = self.ledger.workers.readiness(self.job.method()).useful_parties().keys();
         if useful.all(|party| draws.queues().work(*party) > 0) {
             return Vec::new();

@@ -60,7 +60,7 @@ pub(crate) struct Workers {
     hurried: ByMethod<Option<WorkerId>>,
 }
 
-/// Who was given a lease last.
+/// The party and the workers that got a lease last.
 #[derive(Debug, Default)]
 struct Served {
     party: Option<Party>,
@@ -372,7 +372,7 @@ impl Workers {
         }
     }
 
-    /// Notes that a worker is given a lease, so that it is the next party's turn, and the turn of the party's next worker.
+    /// Notes that a worker gets a lease. Then it is the turn of the next party, and in this one of the next worker.
     pub(crate) fn assign(&mut self, id: WorkerId) {
         let Some(party) = self.all.get(&id).map(Worker::party) else { return };
         self.served.party = Some(party);

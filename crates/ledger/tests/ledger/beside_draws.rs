@@ -114,7 +114,7 @@ fn records_of_a_suspect_are_drawn_although_he_is_exposed_during_the_draw() {
     assert_eq!(say(&mut world, mallory, vec![lie]), [SpanOutcome::Repeated]);
     finish(&mut world, job);
     [anna, bert].into_iter().for_each(|id| leave(&mut world, id));
-    // Oscar falsifies another job, and contradicts the first one when that is to be drawn from.
+    // Oscar falsifies another job. His false count for the first job comes in one batch with the other job's draw.
     let other = world.submit_verified(7, 0);
     let mut lie = late[1];
     lie.count.solutions += 2;

@@ -1,4 +1,4 @@
-//! Tests that what was drawn for a party goes to another only by another draw.
+//! Tests of drawn records and parts: only another draw gives them to another party.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
