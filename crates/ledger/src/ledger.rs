@@ -189,7 +189,6 @@ impl Ledger {
 impl Ledger {
     /// Adds a worker that holds nothing yet.
     pub(crate) fn add_worker(&mut self, id: WorkerId, worker: Worker) {
-        self.proofs.note_presence(worker.party(), None);
         self.workers.add(self.now, id, worker);
     }
 
@@ -206,9 +205,12 @@ impl Ledger {
         self.end_leases_of(id);
         if let Some(worker) = self.workers.remove(id) {
             self.forget_failures_of(id);
-            let is_there = |method| self.workers.readiness(method).candidates().contains_key(&worker.party());
-            if !Method::ALL.into_iter().any(is_there) {
-                self.proofs.note_presence(worker.party(), Some(self.now));
+            let party = worker.party();
+            let is_there = |method| self.workers.readiness(method).candidates().contains_key(&party);
+            for method in Method::ALL.into_iter().filter(|method| worker.may_come_back(*method)) {
+                if !is_there(method) {
+                    self.proofs.note_left(party, method, self.now);
+                }
             }
         }
     }

@@ -98,7 +98,7 @@ impl Ledger {
     /// Whether a search for records to recount goes on, or draws wait for parties to come back.
     #[must_use]
     pub fn is_drawing(&self) -> bool {
-        let mut to_draw_for = self.jobs.to_draw_for();
+        let mut to_draw_for = self.jobs.to_draw_for(usize::MAX);
         self.jobs.first_to_draw().is_some() || to_draw_for.any(|job| awaits_parties(self, job))
     }
 

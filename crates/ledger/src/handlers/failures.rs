@@ -47,8 +47,10 @@ impl Ledger {
             let reason = format!("{} failed on {span}: {reason}", source.name);
             let (recounts, counting) = job.recounting_mut()?;
             let has_lapsed = match again {
-                Some(record) => recounts.lapse(counting.plan(), record, source.party),
-                None => counting.lapse_parts([span.part()].into(), source.party, None),
+                Some(record) => {
+                    record.is_some_and(|record| recounts.fail(counting.plan(), record, source.party))
+                }
+                None => counting.fail_part(span.part(), source.party),
             };
             Some((counting.fail_on(worker, failed, &tried, reason, is_last), has_lapsed))
         });
@@ -67,8 +69,11 @@ impl Ledger {
     /// Whether all other parties that may be drawn for a part have lapsed. Takes O(m) for m parties if they have.
     fn have_others_lapsed(&self, job: JobId, part: u32, party: Party) -> bool {
         let Some(counting) = self.counting(job) else { return false };
-        let lapsed = counting.draws().and_then(|draws| draws.turn(part)).map(|turn| &turn.lapsed);
-        let has_lapsed = |other: &Party| *other == party || lapsed.is_some_and(|it| it.contains(other));
+        let turn = counting.draws().and_then(|draws| draws.turn(part));
+        let has_lapsed = |other: &Party| {
+            let has = turn.is_some_and(|turn| turn.lapsed.contains(other) || turn.failed.contains(other));
+            *other == party || has
+        };
         self.workers.readiness(counting.plan().method()).candidates().keys().all(has_lapsed)
     }
 }

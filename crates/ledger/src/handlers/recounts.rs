@@ -88,8 +88,8 @@ pub(crate) fn count(ledger: &mut Ledger, job: JobId, whole: WholeCount, source: 
     }
 }
 
-/// Asks for a count by the coordinator of the first disputed span, unless one is being made. One at a time: each shows
-/// that a party is wrong, which is suspect then, so there are few.
+/// Asks for a count by the coordinator of the first span that it has to count, unless one is being made. One at a time:
+/// most show that a party is wrong, which is suspect then, so there are few.
 pub(crate) fn judge(ledger: &mut Ledger) {
     if ledger.is_judging {
         return;

@@ -158,14 +158,14 @@ fn record(
             SpanOutcome::Repeated
         }
         (Some(Reported { duration, .. }), Overlap::None) => {
-            ledger.change_job(id, |job| {
-                let is_counted_twice = job.second().is_some();
-                let Some(counting) = job.counting_mut() else { return };
-                counting.record(span, delta.count);
-                if is_counted_twice {
-                    counting.note_counted(source.party, span);
-                }
+            let has_answered = ledger.change_job(id, |job| {
+                let counting = job.counting_mut()?;
+                counting.record(span, delta.count, source.party);
+                Some(counting.has_drawn_part(source.party, span.part()))
             });
+            if has_answered.flatten() == Some(true) {
+                ledger.proofs.note_answer(source.party);
+            }
             ledger.change_worker(worker, |worker| {
                 note_counted(worker);
                 worker.note_recorded();

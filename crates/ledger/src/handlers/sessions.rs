@@ -101,7 +101,7 @@ fn adopt(ledger: &mut Ledger, worker: WorkerId, held: Held) {
     };
     let cut = granted.without(&kept);
     if kept.is_empty() {
-        ledger.remember(id, worker, job, Unreported::first(cut, allowance));
+        ledger.remember(id, worker, job, Unreported { due, ..Unreported::first(cut, allowance) });
         return ledger.effects.send(worker, ToWorker::Cancel(id));
     }
     let lost = held.spans.into_iter().collect::<SpanSet>().without(&kept);

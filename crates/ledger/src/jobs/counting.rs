@@ -127,8 +127,8 @@ impl Counting {
         }
     }
 
-    /// Adds a span that has no record yet.
-    pub(crate) fn record(&mut self, span: Span, count: Count) {
+    /// Adds a span that has no record yet, as this party has counted it.
+    pub(crate) fn record(&mut self, span: Span, count: Count, party: Party) {
         assert_eq!(self.overlap(span), Overlap::None, "a span is added to a total once");
         let planned = &self.plan.parts()[span.part() as usize];
         let coverage = &mut self.coverage[span.part() as usize];
@@ -150,6 +150,7 @@ impl Counting {
         progress.estimated_work_recorded += share_of_work(work, before + span.n_subproblems(), all);
         self.free.take(span);
         self.failed.take(span);
+        self.note_counted(party, span.part());
         self.place(span.part());
     }
 
@@ -170,11 +171,9 @@ impl Counting {
         progress.work = replaced(progress.work, 1, before.work, after.work);
     }
 
-    /// Notes that this party has the newest record, of this span. If older records were not noted, several parties may
-    /// have some.
-    pub(crate) fn note_counted(&mut self, party: Party, span: Span) {
-        let is_first = self.coverage[span.part() as usize].recorded.len() == span.n_subproblems();
-        let by = self.counted_by.entry(span.part()).or_insert(is_first.then_some(party));
+    /// Notes that this party has a record of a part.
+    fn note_counted(&mut self, party: Party, part: u32) {
+        let by = self.counted_by.entry(part).or_insert(Some(party));
         *by = by.filter(|by| *by == party);
     }
 
@@ -268,6 +267,7 @@ impl Counting {
     /// Drops all failures.
     pub(crate) fn retry_failed(&mut self) {
         let failed = std::mem::take(&mut self.failed);
+        self.draws.iter_mut().for_each(PartDraws::retry_failed);
         failed.spans().for_each(|span| self.release(span));
     }
 
@@ -309,6 +309,11 @@ impl Counting {
         self.draws.as_ref().is_none_or(|draws| draws.is_turn_of(party, part))
     }
 
+    /// Whether a party that was drawn for a part has counted it to the end.
+    pub(crate) fn has_drawn_part(&self, party: Party, part: u32) -> bool {
+        self.draws.as_ref().is_some_and(|draws| draws.is_turn_of(party, part)) && self.has_part(part)
+    }
+
     /// Returns the estimated work of a part.
     pub(crate) fn part_work(&self, part: u32) -> u128 {
         self.plan.part(part).map_or(0, |planned| planned.choice().work)
@@ -339,6 +344,12 @@ impl Counting {
             }
         }
         taken
+    }
+
+    /// Notes that a party failed on some of a part. Returns whether it has lapsed.
+    pub(crate) fn fail_part(&mut self, part: u32, party: Party) -> bool {
+        self.draws.iter_mut().for_each(|draws| draws.note_failed(part, party));
+        self.lapse_parts([part].into(), party, None)
     }
 
     /// Notes that a party did not count these parts. If its session broke, that is a lapse only the second time. Returns

@@ -1,6 +1,7 @@
 //! All jobs, with indexes of those that have work.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use queens_model::{JobId, JobIdentity, Priority};
 use queens_solver::{Method, Pass};
@@ -24,12 +25,12 @@ pub(crate) struct Jobs {
     free: ByMethod<BTreeSet<Rank>>,
     open_free: ByMethod<BTreeSet<Rank>>,
     /// Active jobs with failed spans that some worker may still try.
-    to_retry: BTreeSet<Rank>,
+    to_retry: Turns,
     /// Active jobs with records to recount, or parts, that wait for a worker of the party that was drawn.
-    to_serve: BTreeSet<Rank>,
+    to_serve: Turns,
     /// Active jobs with records to recount, or parts, that no party is drawn for.
-    to_draw_for: BTreeSet<Rank>,
-    /// Active jobs with disputed records that the coordinator has to count.
+    to_draw_for: Turns,
+    /// Active jobs with records that the coordinator has to count.
     to_judge: BTreeSet<Rank>,
     /// Active jobs that still search for records to recount.
     to_draw: BTreeSet<Rank>,
@@ -37,6 +38,35 @@ pub(crate) struct Jobs {
     with_failed: BTreeSet<JobId>,
     /// Jobs that have not ended.
     open: BTreeSet<JobId>,
+}
+
+/// An index of which only some jobs are looked at each time: the most urgent ones, and others in turn. Nothing may be
+/// possible for those, so none may keep the rest waiting.
+#[derive(Debug, Default)]
+struct Turns {
+    ranks: BTreeSet<Rank>,
+    /// The last one of the turn before.
+    last: Option<Rank>,
+}
+
+impl Turns {
+    /// Returns the `n` most urgent jobs, and `n` others in turn, in the order of service.
+    fn some(&self, n: usize) -> impl Iterator<Item = Rank> {
+        let others = std::iter::once_with(move || self.others(n)).flatten();
+        self.ranks.iter().take(n).chain(others).copied()
+    }
+
+    fn others(&self, n: usize) -> impl Iterator<Item = &Rank> {
+        let urgent = self.ranks.iter().take(n).next_back();
+        let after = self.last.as_ref().max(urgent).map_or(Bound::Unbounded, Bound::Excluded);
+        self.ranks.range((after, Bound::Unbounded)).take(n)
+    }
+
+    /// Begins the next turn, behind `n` others of this one.
+    fn advance(&mut self, n: usize) {
+        let last = self.others(n).nth(n - 1).copied();
+        self.last = last;
+    }
 }
 
 impl Jobs {
@@ -85,13 +115,13 @@ impl Jobs {
             (&mut self.active, is_active),
             (self.free.of_mut(method), servable.is_some_and(Counting::has_free)),
             (self.open_free.of_mut(method), servable.is_some_and(|it| it.has_free() && it.draws().is_none())),
-            (&mut self.to_retry, servable.is_some_and(|counting| !counting.failed.is_empty())),
+            (&mut self.to_retry.ranks, servable.is_some_and(|counting| !counting.failed.is_empty())),
             (
-                &mut self.to_serve,
+                &mut self.to_serve.ranks,
                 servable.is_some_and(|it| has_drawn(it) || job.recounts().queues().has_drawn()),
             ),
             (
-                &mut self.to_draw_for,
+                &mut self.to_draw_for.ranks,
                 servable.is_some_and(|it| has_undrawn(it) || job.recounts().queues().has_undrawn()),
             ),
             (&mut self.to_judge, servable.is_some() && job.recounts().first_to_judge().is_some()),
@@ -142,23 +172,30 @@ impl Jobs {
     }
 
     /// Returns jobs with failed spans that some worker may still try, in the order of service.
-    pub(crate) fn to_retry(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
+    pub(crate) fn to_retry(&self, n: usize) -> impl Iterator<Item = (Rank, &Job)> {
+        self.to_retry.some(n).filter_map(|rank| Some((rank, self.all.get(&rank.job)?)))
     }
 
     /// Returns jobs with records to recount, or parts, that no party is drawn for, in the order of service.
-    pub(crate) fn to_draw_for(&self) -> impl Iterator<Item = &Job> {
-        self.to_draw_for.iter().filter_map(|rank| self.all.get(&rank.job))
+    pub(crate) fn to_draw_for(&self, n: usize) -> impl Iterator<Item = &Job> {
+        self.to_draw_for.some(n).filter_map(|rank| self.all.get(&rank.job))
     }
 
-    /// Returns jobs with disputed records that the coordinator has to count, in the order of service.
+    /// Returns jobs with records that the coordinator has to count, in the order of service.
     pub(crate) fn to_judge(&self) -> impl Iterator<Item = &Job> {
         self.to_judge.iter().filter_map(|rank| self.all.get(&rank.job))
     }
 
     /// Returns jobs with records to recount, or parts, that wait for a worker of a party, in the order of service.
-    pub(crate) fn to_serve(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_serve.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
+    pub(crate) fn to_serve(&self, n: usize) -> impl Iterator<Item = (Rank, &Job)> {
+        self.to_serve.some(n).filter_map(|rank| Some((rank, self.all.get(&rank.job)?)))
+    }
+
+    /// Begins the next turn of the jobs that are looked at, behind `n` others of this one.
+    pub(crate) fn take_turns(&mut self, n: usize) {
+        self.to_retry.advance(n);
+        self.to_serve.advance(n);
+        self.to_draw_for.advance(n);
     }
 
     /// Returns the first job that still searches for records to recount.

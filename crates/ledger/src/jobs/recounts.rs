@@ -32,7 +32,7 @@ pub(crate) struct Recounts {
     all: BTreeMap<Key, Recount>,
     /// The records that no worker has.
     queues: Queues<Key>,
-    /// The disputed records that the coordinator has to count itself.
+    /// The records that the coordinator has to count itself.
     to_judge: BTreeSet<Key>,
     /// The records with different counts.
     cases: BTreeSet<Key>,
@@ -127,7 +127,7 @@ impl Recounts {
         self.queues.undrawn().filter_map(|key| self.all.get(&key))
     }
 
-    /// Returns the first disputed record that the coordinator has to count.
+    /// Returns the first record that the coordinator has to count.
     pub(crate) fn first_to_judge(&self) -> Option<Span> {
         Some(self.all.get(self.to_judge.first()?)?.span())
     }
@@ -229,8 +229,9 @@ impl Recounts {
             return;
         }
         self.work += work_of(plan, recorded.record.span);
-        let (lapsed, turn, n_draws, broke) = (BTreeSet::new(), Turn::Nobody, 0, Break::default());
-        self.all.insert(key, Recount { recorded, lapsed, turn, n_draws, broke });
+        let (lapsed, failed) = (BTreeSet::new(), BTreeSet::new());
+        let (turn, n_draws, broke) = (Turn::Nobody, 0, Break::default());
+        self.all.insert(key, Recount { recorded, lapsed, failed, turn, n_draws, broke });
         self.place(key);
     }
 
@@ -332,6 +333,14 @@ impl Recounts {
         true
     }
 
+    /// Notes that a party failed on a record, and so did not count it. Returns whether it was its turn.
+    pub(crate) fn fail(&mut self, plan: &Plan, key: Key, party: Party) -> bool {
+        if let Some(recount) = self.all.get_mut(&key) {
+            recount.failed.insert(party);
+        }
+        self.lapse(plan, key, party)
+    }
+
     /// Takes all records from a party's queue, as those that it did not count.
     pub(crate) fn lapse_all(&mut self, plan: &Plan, party: Party) {
         let keys: Vec<Key> = self.queues.queue(party).collect();
@@ -340,7 +349,10 @@ impl Recounts {
 
     /// Lets the parties that have lapsed try again.
     pub(crate) fn retry_failed(&mut self) {
-        self.all.values_mut().for_each(|recount| recount.lapsed.clear());
+        for recount in self.all.values_mut() {
+            recount.lapsed.clear();
+            recount.failed.clear();
+        }
     }
 
     /// Adds a count of a record. Returns whether the record is newly disputed.

@@ -246,9 +246,10 @@ impl LiveLease {
         Reported { given_back, duration, is_again: self.again.is_some(), whole }
     }
 
-    /// Gives up the recount of the record that contains a span.
-    pub(crate) fn give_up_again(&mut self, span: Span) -> Option<(u32, u64)> {
-        self.again.as_mut()?.give_up(span)
+    /// Gives up the recount of the record that contains a span. Returns `None` if it recounts nothing, and no record if
+    /// it gave that up before.
+    pub(crate) fn give_up_again(&mut self, span: Span) -> Option<Option<(u32, u64)>> {
+        self.again.as_mut().map(|sums| sums.give_up(span))
     }
 
     /// Returns the record to write for a report. It extends the last record if it continues that.

@@ -25,8 +25,8 @@ const MOST_SPANS: usize = 4096;
 /// The most leases granted at a time. The next tick grants the rest, so that no event takes long.
 const MOST_GRANTS: usize = 4096;
 
-/// The most jobs that are searched for records that a connected worker may recount.
-const MOST_JOBS: usize = 256;
+/// This many of the most urgent jobs, and as many others in turn, are searched for what a connected worker may count.
+const JOBS_AT_A_TIME: usize = 128;
 
 /// The most groups of workers that are searched for one that may try a failed span.
 const MOST_GROUPS: usize = 64;
@@ -64,7 +64,7 @@ pub(crate) fn assign(ledger: &mut Ledger) {
 /// Returns a worker with capacity and the first job with parts or records that were drawn for its party.
 fn next_to_serve(ledger: &mut Ledger) -> Option<(WorkerId, Rank)> {
     let mut in_vain = Vec::new();
-    let found = ledger.jobs.to_serve().take(MOST_JOBS).find_map(|(rank, job)| {
+    let found = ledger.jobs.to_serve(JOBS_AT_A_TIME).find_map(|(rank, job)| {
         let recounters = ledger.workers.readiness(job.method()).recounters();
         if recounters.is_empty() {
             return None;
@@ -165,7 +165,7 @@ fn next_to_assign(ledger: &Ledger) -> Option<(WorkerId, JobId)> {
     let methods: Vec<Method> =
         Method::ALL.into_iter().filter(|method| first_free(method).is_some()).collect();
     let failed = || {
-        let jobs = ledger.jobs.to_retry().take(MOST_JOBS);
+        let jobs = ledger.jobs.to_retry(JOBS_AT_A_TIME);
         jobs.filter_map(|(rank, job)| Some((rank, job.method(), &job.counting()?.failed)))
     };
     if let Some(worker) = ledger.workers.next_with_capacity(&methods) {

@@ -17,8 +17,8 @@ use crate::ledger::Ledger;
 use crate::workers::proofs::{Candidate, Lottery, Ticket};
 use crate::workers::worker::Worker;
 
-/// The most jobs whose records parties are drawn for at a time. The next tick goes on with them.
-const MOST_JOBS: usize = 8;
+/// Parties are drawn for this many of the most urgent jobs at a time, and for as many others in turn.
+const JOBS_AT_A_TIME: usize = 4;
 
 /// The most parts that parties are drawn for at a time.
 const MOST_PARTS: usize = 256;
@@ -39,10 +39,11 @@ const MOST_KEPT: Duration = Duration::from_secs(1200);
 /// Takes O(m log m) for m parties and O(r log m) for r records of each of some jobs.
 pub(crate) fn draw_confirmers(ledger: &mut Ledger) {
     welcome_back(ledger);
-    let jobs: Vec<JobId> = ledger.jobs.to_serve().take(MOST_JOBS).map(|(rank, _)| rank.job).collect();
+    let jobs: Vec<JobId> = ledger.jobs.to_serve(JOBS_AT_A_TIME).map(|(rank, _)| rank.job).collect();
     jobs.into_iter().for_each(|job| take_from_the_late(ledger, job));
-    let jobs: Vec<JobId> = ledger.jobs.to_draw_for().take(MOST_JOBS).map(Job::id).collect();
+    let jobs: Vec<JobId> = ledger.jobs.to_draw_for(JOBS_AT_A_TIME).map(Job::id).collect();
     jobs.into_iter().for_each(|job| draw_for(ledger, job));
+    ledger.jobs.take_turns(JOBS_AT_A_TIME);
 }
 
 /// For how long a run that continues jobs waits for their parties, before it draws any: they come back at different
@@ -98,7 +99,7 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
             let counted = ledger.proofs.work(party);
             let is_new = time.is_none_or(|time| now.saturating_sub(time.since) < MOST_KEPT);
             let is_there = ledger.workers.readiness(method).candidates().contains_key(&party);
-            if let Some(left) = ledger.proofs.left(party).filter(|_| is_new && !is_there) {
+            if let Some(left) = ledger.proofs.left(party, method).filter(|_| is_new && !is_there) {
                 // When it comes back, it has as much time again.
                 give_time(ledger, id, party, left + 2 * KEPT);
                 continue;
@@ -130,14 +131,12 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
 
 /// Whether a party has no worker that may count by this method, nor one that may soon come back.
 fn is_gone(ledger: &Ledger, party: Party, method: Method) -> bool {
-    if ledger.proofs.left(party).is_some_and(|left| ledger.now < left + KEPT) {
+    if ledger.proofs.left(party, method).is_some_and(|left| ledger.now < left + KEPT) {
         return false;
     }
-    let may_count =
-        |worker: &Worker| worker.can_count(method) && (worker.is_candidate() || !worker.is_connected());
     let mut workers = ledger.workers.of_party(party).into_iter().flatten();
     !ledger.workers.readiness(method).candidates().contains_key(&party)
-        && !workers.any(|id| ledger.workers.get(*id).is_some_and(may_count))
+        && !workers.any(|id| ledger.workers.get(*id).is_some_and(|worker| worker.may_come_back(method)))
 }
 
 /// Draws a party for each record of a job that has none, and for some of its parts.
@@ -232,16 +231,13 @@ impl<'a> DrawContext<'a> {
         Self { ledger, job, lottery: lottery(ledger, job), away }
     }
 
-    /// Draws a party for each record that has none. If there is nobody for a disputed one, the coordinator has to count
-    /// it.
+    /// Draws a party for each record that has none, or has the coordinator count it.
     fn confirmers(&self) -> (Vec<(Key, Party)>, Vec<Key>) {
         let (mut drawn, mut to_judge) = (Vec::new(), Vec::new());
         for recount in self.job.recounts().undrawn() {
             match self.confirmer(recount) {
                 Some(party) => drawn.push((recount.key(), party)),
-                None if is_disputed(recount.recorded()) && !recount.is_judged() => {
-                    to_judge.push(recount.key());
-                }
+                None if self.is_for_coordinator(recount) => to_judge.push(recount.key()),
                 None => {}
             }
         }
@@ -280,22 +276,35 @@ impl<'a> DrawContext<'a> {
             return there.contains_key(&arbiter).then_some(arbiter);
         }
         let ticket = Ticket { seed: self.seed(), key: recount.key(), n_draws: recount.n_draws() };
-        let has_counted = |party| counted.contains(&party);
+        let has_counted = |party| counted.contains(&party) || recount.failed().contains(&party);
         let is_excluded = |party| has_counted(party) || recount.lapsed().contains(&party);
         let again = || if self.waits(&is_excluded) { None } else { self.draw(ticket, &has_counted) };
         self.draw(ticket, &is_excluded).or_else(again)
     }
 
+    /// Whether the coordinator has to count a record for which there is nobody: a disputed one, or one on which others
+    /// have failed.
+    fn is_for_coordinator(&self, recount: &Recount) -> bool {
+        let has_tried = |party| recount.counted_by().contains(&party) || recount.failed().contains(&party);
+        let have_failed = !recount.failed().is_empty() && !self.waits(&has_tried);
+        (is_disputed(recount.recorded()) || have_failed) && !recount.is_judged()
+    }
+
     /// Draws the party that counts a part of a second pass: rather one that has not lapsed, then not the only one that
     /// counted it in the first pass. If several did, each may be drawn: otherwise a friend could be the only one left.
-    /// What a party counts in both passes is recounted.
+    /// What a party counts in both passes is recounted. Who has failed on it is drawn only if all have.
     fn counter(&self, part: u32) -> Option<Party> {
         let turn = self.job.counting()?.draws()?.turn(part).cloned().unwrap_or_default();
         let before = self.ledger.counting(self.job.first_pass()).and_then(|first| first.counted_by(part));
         let ticket = Ticket { seed: self.seed(), key: (part, u64::MAX), n_draws: turn.n_draws };
-        let has_lapsed = |party| turn.lapsed.contains(&party);
+        let has_failed = |party| turn.failed.contains(&party);
+        let has_lapsed = |party| turn.lapsed.contains(&party) || has_failed(party);
         let another = self.draw(ticket, &|party| Some(party) == before || has_lapsed(party));
-        another.or_else(|| self.draw(ticket, &has_lapsed)).or_else(|| self.draw(ticket, &|_| false))
+        let any = || if self.waits(&has_failed) { None } else { self.draw(ticket, &|_| false) };
+        another
+            .or_else(|| self.draw(ticket, &has_lapsed))
+            .or_else(|| self.draw(ticket, &has_failed))
+            .or_else(any)
     }
 
     /// Returns the secret seed of the draws. The job's own seed is published when the job is done, and it may be opened

@@ -48,9 +48,12 @@ pub(crate) fn preempt(ledger: &mut Ledger) {
     }
     let mut urgent: Vec<(Rank, Method)> = Vec::new();
     for method in Method::ALL {
-        urgent.extend(ledger.jobs.first_free(method).map(|rank| (rank, method)));
+        // The first one may wait for few parties.
+        let first = [ledger.jobs.first_free(method), ledger.jobs.first_open_free(method)];
+        urgent.extend(first.into_iter().flatten().map(|rank| (rank, method)));
     }
     urgent.sort_unstable();
+    urgent.dedup();
     for (rank, method) in urgent {
         preempt_for(ledger, rank, method);
     }

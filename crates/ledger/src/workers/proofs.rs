@@ -33,8 +33,8 @@ struct Proof {
     has_taken_part: ByMethod<bool>,
     /// The leases of recounts that it gave back, failed on or was late with, less those that it answered.
     n_lapses: u32,
-    /// When its last worker that could be drawn left, if none is there.
-    left: Option<Duration>,
+    /// When the last worker left for whose sake it could be drawn; another may have come since.
+    left: ByMethod<Option<Duration>>,
     /// The estimated work of all that it has counted.
     work: ByMethod<u128>,
 }
@@ -80,10 +80,10 @@ impl Proofs {
         self.entry(party);
     }
 
-    /// Notes whether a party is there that may be drawn.
-    pub(crate) fn note_presence(&mut self, party: Party, left: Option<Duration>) {
+    /// Notes that the last worker of a party leaves for whose sake it could be drawn.
+    pub(crate) fn note_left(&mut self, party: Party, method: Method, now: Duration) {
         if let Some(proof) = self.0.get_mut(&party) {
-            proof.left = left;
+            *proof.left.of_mut(method) = Some(now);
         }
     }
 
@@ -102,15 +102,15 @@ impl Proofs {
         self.0.get(&party).map_or(0, |proof| proof.n_lapses)
     }
 
-    /// Returns when the last worker of a party that could be drawn left, if none is there.
-    pub(crate) fn left(&self, party: Party) -> Option<Duration> {
-        self.0.get(&party)?.left
+    /// Returns when the last worker of a party left for whose sake it could be drawn; another may have come since.
+    pub(crate) fn left(&self, party: Party, method: Method) -> Option<Duration> {
+        *self.0.get(&party)?.left.of(method)
     }
 
-    /// Returns the parties that have taken part by a method and are away, since `since` at the earliest.
+    /// Returns the parties that have taken part by a method and have left, at `since` at the earliest. Some may be back.
     pub(crate) fn away(&self, method: Method, since: Duration) -> impl Iterator<Item = Party> {
         let is_away = move |proof: &Proof| {
-            proof.left.is_some_and(|left| left >= since) && *proof.has_taken_part.of(method)
+            proof.left.of(method).is_some_and(|left| left >= since) && *proof.has_taken_part.of(method)
         };
         self.0.iter().filter(move |(_, proof)| is_away(proof)).map(|(party, _)| *party)
     }

@@ -161,6 +161,11 @@ impl Worker {
         self.connected && !self.is_held_back() && !self.failures.are_too_many()
     }
 
+    /// Whether it can count by a method, and its party may be drawn, or could be if the worker came back.
+    pub(crate) fn may_come_back(&self, method: Method) -> bool {
+        self.can_count(method) && (self.is_candidate() || !self.connected)
+    }
+
     /// Returns the speed of all its threads in estimated work units a second; `None` if it can't count by this method.
     pub(crate) fn whole_speed(&self, method: Method) -> Option<f64> {
         Some(self.estimated(method)?.work_per_second * f64::from(self.n_threads))

@@ -57,10 +57,9 @@ fn finish(world: &mut World, job: JobId) {
 /// Lets workers report all first counts of a job, without a tick.
 fn count_first(world: &mut World, ids: [WorkerId; 2], job: JobId) {
     while world.job(job).progress.n_recorded < world.job(job).progress.n_subproblems {
-        for id in ids {
-            let delta = world.begin(id);
-            world.report(id, delta);
-        }
+        let begun = ids.map(|id| (id, world.begin(id)));
+        assert!(begun.iter().any(|(_, delta)| delta.is_some()), "nobody has anything to count");
+        begun.into_iter().for_each(|(id, delta)| _ = world.report(id, delta));
     }
 }
 

@@ -4,10 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use queens_model::{Delta, Held, Hello, JobId, JobState, Submission, WorkerId, WorkerState};
+use queens_ledger::Verification;
+use queens_model::{
+    Arbiter, Delta, Held, Hello, JobId, JobState, Party, Share, Submission, WorkerId, WorkerState,
+};
 use queens_solver::{Method, Span};
 
-use super::world::{World, priority, size};
+use super::world::{World, named, priority, size};
 
 const NAMES: [(u64, &str); 3] = [(1, "anna"), (2, "bert"), (3, "carol")];
 
@@ -153,6 +156,22 @@ fn a_party_that_is_away_for_less_than_a_minute_keeps_what_was_drawn_for_it() {
 }
 
 #[test]
+fn so_does_one_with_another_machine_that_can_not_count_by_the_method() {
+    let mut world = World::new();
+    let recount = Some(Share::ALL);
+    let job = world.submit_on(&Submission { recount, ..Submission::new(size(8), Method::Halves) });
+    let job = job.expect("it is taken");
+    let [away, others @ ..] = NAMES.map(|(id, name)| world.connect_able(id, name));
+    let by_search = world.connect(10, "anna");
+    while world.job(job).state != JobState::Verifying {
+        [away].iter().chain(&others).for_each(|id| _ = world.step(*id));
+        world.report(by_search, None);
+    }
+    let [first, second] = others;
+    check_kept(world, job, away, &[first, second, by_search]);
+}
+
+#[test]
 fn so_does_one_that_has_counted_nothing_yet() {
     let (mut world, job) = World::with_recounts(8, 100);
     let [anna, bert, carol] = NAMES;
@@ -259,4 +278,153 @@ fn a_second_pass_comes_before_less_urgent_jobs() {
         let beside = seconds_beside(Some(priority));
         assert!(beside < 2.0 * alone, "{beside} s beside jobs of priority {priority}, {alone} s alone");
     }
+}
+
+/// Lets workers count for this many rounds of half a second. Others report that they are alive.
+fn count_for(world: &mut World, n_rounds: u32, workers: &[WorkerId]) {
+    let all: Vec<WorkerId> = world.workers.keys().copied().collect();
+    for _ in 0..n_rounds {
+        for id in &all {
+            if workers.contains(id) {
+                count_or_fail(world, *id, JobId(0));
+            } else {
+                world.report(*id, None);
+            }
+        }
+        world.pass(HALF_A_SECOND);
+    }
+}
+
+/// Lets eight jobs wait for a party that recounts nothing, which may be there.
+#[track_caller]
+fn check_beside_waiting_jobs(is_there: bool) {
+    let mut world = World::new();
+    let recount_by = Some(Arbiter { party: Party::from_bytes([9; 16]), invitation: Some(9) });
+    let trusted =
+        Submission { recount: Some(Share::ALL), recount_by, ..Submission::new(size(6), Method::Search) };
+    (0..8).for_each(|_| _ = world.submit_on(&trusted).expect("it is taken"));
+    let other = world.submit_verified(6, 100);
+    let workers = [world.connect(1, "anna"), world.connect(2, "bert")];
+    is_there.then(|| world.connect_of(9, 9, "trusted"));
+    count_for(&mut world, 300, &workers);
+    world.check_done(other);
+}
+
+#[test]
+fn jobs_that_wait_for_a_party_keep_no_others_waiting() {
+    check_beside_waiting_jobs(false);
+    check_beside_waiting_jobs(true);
+}
+
+#[test]
+fn a_record_on_which_all_but_its_maker_fail_is_counted_by_the_coordinator() {
+    let (mut world, job) = World::with_recounts(8, 100);
+    let workers @ [anna, ..] = NAMES.map(|(id, name)| world.connect(id, name));
+    while world.step(anna) {}
+    for _ in 0..100 {
+        workers.iter().for_each(|id| count_or_fail(&mut world, *id, job));
+        world.pass(HALF_A_SECOND);
+    }
+    world.check_done(job);
+    assert_eq!(workers.map(|id| world.worker_state(id)), [WorkerState::Ready; 3]);
+    let by_coordinator = world.store.second_counts(job).filter(|it| it.source.party == Party::COORDINATOR);
+    assert_eq!(by_coordinator.count(), 1);
+}
+
+/// Lets one of three workers leave, and another come, in a second pass with a subproblem on which all fail.
+#[track_caller]
+fn check_failing_everywhere(away: usize) {
+    let mut world = World::new();
+    let first = submit_twice(&mut world, 8);
+    let second = world.job(first).second.expect("it has one");
+    let mut workers = NAMES.map(|(id, name)| world.connect(id, name));
+    while world.job(first).state != JobState::Verifying {
+        workers.iter().for_each(|id| count_or_fail(&mut world, *id, second));
+        world.pass(HALF_A_SECOND);
+    }
+    world.ledger.goodbye(world.now, workers[away]);
+    world.workers.remove(&workers[away]);
+    workers[away] = world.connect(4, "dora");
+    for _ in 0..400 {
+        workers.iter().for_each(|id| count_or_fail(&mut world, *id, second));
+        world.pass(Duration::from_secs(2));
+    }
+    assert_eq!((world.job(second).state, world.job(second).n_given_up), (JobState::Failed, 1));
+    assert_eq!(workers.map(|id| world.worker_state(id)), [WorkerState::Ready; 3]);
+}
+
+#[test]
+fn who_has_failed_on_a_part_is_not_drawn_for_it_while_others_may_come() {
+    (0..3).for_each(check_failing_everywhere);
+}
+
+/// Returns how many records of a job each worker made.
+fn made_by(world: &World, job: JobId) -> [usize; 3] {
+    let by = |name| world.store.records(job).filter(|record| record.source.name == named(name)).count();
+    NAMES.map(|(_, name)| by(name))
+}
+
+#[test]
+fn parts_that_a_party_counts_make_up_for_an_absence() {
+    let mut world = World::new();
+    let first = submit_twice(&mut world, 9);
+    let workers @ [away, others @ ..] = NAMES.map(|(id, name)| world.connect(id, name));
+    let second = world.job(first).second.expect("it has one");
+    while made_by(&world, second).iter().sum::<usize>() == 0 {
+        count_for(&mut world, 1, &workers);
+    }
+    let name = world.workers.remove(&away).expect("connected").name;
+    world.ledger.goodbye(world.now, away);
+    count_for(&mut world, 130, &others);
+    world.connect(away.0, &name);
+    count_for(&mut world, 1000, &workers);
+    let later = [9, 10].map(|n| {
+        let second = submit_twice(&mut world, n);
+        count_for(&mut world, 1000, &workers);
+        made_by(&world, world.job(second).second.expect("it has one"))
+    });
+    // A lapse would leave her a fifth.
+    let [_, made] = later;
+    assert!(3.8 * made[0] as f64 > made.iter().sum::<usize>() as f64, "{later:?}");
+}
+
+#[test]
+fn who_alone_counted_a_board_is_not_drawn_for_a_second_pass_that_is_asked_for_later() {
+    let (mut world, job) = World::with(8);
+    let anna = world.connect(1, "anna");
+    while world.step(anna) {}
+    world.connect(2, "bert");
+    world.connect(3, "carol");
+    for _ in 0..2 {
+        let more = Verification { second_pass: Some(Method::Search), ..Verification::default() };
+        world.ledger.verify_more(world.now, job, more, 0).expect("it is done");
+        world.carry_out();
+        let second = world.job(job).second.expect("it has one");
+        count_for(&mut world, 20, &[anna]);
+        assert_eq!(made_by(&world, second), [0; 3]);
+        world.ledger.cancel(world.now, second).expect("it is open");
+        world.carry_out();
+    }
+}
+
+#[test]
+fn an_urgent_job_does_not_wait_for_the_parties_of_a_more_urgent_one() {
+    let mut world = World::new();
+    let twice = submit_twice(&mut world, 9);
+    world.ledger.set_priority(world.now, twice, priority(5)).expect("it is open");
+    let workers = NAMES.map(|(id, name)| world.connect(id, name));
+    world.connect(4, "mallory");
+    let second = world.job(twice).second.expect("it has one");
+    let is_idle = |world: &World| workers.iter().all(|id| world.workers[id].leases.is_empty());
+    while !is_idle(&world) || world.job(second).progress.n_recorded == 0 {
+        count_for(&mut world, 1, &workers);
+    }
+    world.submit(14);
+    count_for(&mut world, 20, &workers);
+    let urgent = world.submit(8);
+    world.ledger.set_priority(world.now, urgent, priority(3)).expect("it is open");
+    world.carry_out();
+    count_for(&mut world, 3, &workers);
+    assert!(world.ledger.is_open(second), "others have counted mallory's parts");
+    assert!(made_by(&world, urgent).iter().sum::<usize>() > 0);
 }

@@ -124,6 +124,9 @@ fn check_liar(lie: Count, lies_first: bool) {
     assert!(world.store.verdicts(job).count() > 0);
     for verdict in world.store.verdicts(job) {
         assert_eq!(verdict.lost_source.name, named("mallory"));
+        let mut again = world.store.second_counts(job);
+        let is_kept = again.any(|it| (it.span, it.count) == (verdict.span, verdict.lost));
+        assert!(is_kept, "the lost count is forgotten: {verdict:?}");
     }
     let mallory = ids[usize::from(!lies_first)];
     assert_eq!(world.worker_state(mallory), WorkerState::Blocked);
