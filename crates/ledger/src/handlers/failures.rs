@@ -69,11 +69,8 @@ impl Ledger {
     /// Whether all other parties that may be drawn for a part have lapsed. Takes O(m) for m parties if they have.
     fn have_others_lapsed(&self, job: JobId, part: u32, party: Party) -> bool {
         let Some(counting) = self.counting(job) else { return false };
-        let turn = counting.draws().and_then(|draws| draws.turn(part));
-        let has_lapsed = |other: &Party| {
-            let has = turn.is_some_and(|turn| turn.lapsed.contains(other) || turn.failed.contains(other));
-            *other == party || has
-        };
+        let lapsed = counting.draws().and_then(|draws| draws.turn(part)).map(|turn| &turn.lapsed);
+        let has_lapsed = |other: &Party| *other == party || lapsed.is_some_and(|it| it.contains(other));
         self.workers.readiness(counting.plan().method()).candidates().keys().all(has_lapsed)
     }
 }

@@ -267,7 +267,6 @@ impl Counting {
     /// Drops all failures.
     pub(crate) fn retry_failed(&mut self) {
         let failed = std::mem::take(&mut self.failed);
-        self.draws.iter_mut().for_each(PartDraws::retry_failed);
         failed.spans().for_each(|span| self.release(span));
     }
 
@@ -348,7 +347,7 @@ impl Counting {
 
     /// Notes that a party failed on some of a part. Returns whether it has lapsed.
     pub(crate) fn fail_part(&mut self, part: u32, party: Party) -> bool {
-        self.draws.iter_mut().for_each(|draws| draws.note_failed(part, party));
+        self.draws.iter_mut().for_each(|draws| draws.note_failed(part));
         self.lapse_parts([part].into(), party, None)
     }
 

@@ -24,8 +24,8 @@ pub(crate) struct PartTurn {
     party: Option<Party>,
     /// The parties that were drawn, and gave some of it back, failed on it or were late.
     pub(crate) lapsed: BTreeSet<Party>,
-    /// Those that failed on some of it.
-    pub(crate) failed: BTreeSet<Party>,
+    /// Whether one of them failed.
+    pub(crate) has_failed: bool,
     /// How often a party was drawn for it.
     pub(crate) n_draws: u32,
     /// When the party first lost a lease of it with its session.
@@ -84,13 +84,8 @@ impl PartDraws {
     }
 
     /// Notes that a party failed on some of a part.
-    pub(crate) fn note_failed(&mut self, part: u32, party: Party) {
-        self.turns.entry(part).or_default().failed.insert(party);
-    }
-
-    /// Lets the parties that have failed try again.
-    pub(crate) fn retry_failed(&mut self) {
-        self.turns.values_mut().for_each(|turn| turn.failed.clear());
+    pub(crate) fn note_failed(&mut self, part: u32) {
+        self.turns.entry(part).or_default().has_failed = true;
     }
 
     /// Notes that the party whose turn it was did not count a part, which has free subproblems. Returns whether it was

@@ -29,8 +29,8 @@ pub(crate) struct Recount {
     pub(crate) recorded: Recorded,
     /// The parties that were drawn, and gave it back, failed on it or were late.
     pub(crate) lapsed: BTreeSet<Party>,
-    /// Those that failed on it.
-    pub(crate) failed: BTreeSet<Party>,
+    /// Whether one of them failed.
+    pub(crate) has_failed: bool,
     pub(crate) turn: Turn,
     pub(crate) n_draws: u32,
     /// When the party whose turn it is first lost its lease with its session.
@@ -58,11 +58,6 @@ impl Recount {
     /// Returns the parties that were drawn, and gave it back, failed on it or were late.
     pub(crate) fn lapsed(&self) -> &BTreeSet<Party> {
         &self.lapsed
-    }
-
-    /// Returns the parties that failed on it.
-    pub(crate) fn failed(&self) -> &BTreeSet<Party> {
-        &self.failed
     }
 
     /// Returns how often a party was drawn for it.

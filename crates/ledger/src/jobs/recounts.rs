@@ -229,9 +229,9 @@ impl Recounts {
             return;
         }
         self.work += work_of(plan, recorded.record.span);
-        let (lapsed, failed) = (BTreeSet::new(), BTreeSet::new());
+        let (lapsed, has_failed) = (BTreeSet::new(), false);
         let (turn, n_draws, broke) = (Turn::Nobody, 0, Break::default());
-        self.all.insert(key, Recount { recorded, lapsed, failed, turn, n_draws, broke });
+        self.all.insert(key, Recount { recorded, lapsed, has_failed, turn, n_draws, broke });
         self.place(key);
     }
 
@@ -336,7 +336,7 @@ impl Recounts {
     /// Notes that a party failed on a record, and so did not count it. Returns whether it was its turn.
     pub(crate) fn fail(&mut self, plan: &Plan, key: Key, party: Party) -> bool {
         if let Some(recount) = self.all.get_mut(&key) {
-            recount.failed.insert(party);
+            recount.has_failed = true;
         }
         self.lapse(plan, key, party)
     }
@@ -351,7 +351,7 @@ impl Recounts {
     pub(crate) fn retry_failed(&mut self) {
         for recount in self.all.values_mut() {
             recount.lapsed.clear();
-            recount.failed.clear();
+            recount.has_failed = false;
         }
     }
 

@@ -276,35 +276,33 @@ impl<'a> DrawContext<'a> {
             return there.contains_key(&arbiter).then_some(arbiter);
         }
         let ticket = Ticket { seed: self.seed(), key: recount.key(), n_draws: recount.n_draws() };
-        let has_counted = |party| counted.contains(&party) || recount.failed().contains(&party);
+        let has_counted = |party| counted.contains(&party);
         let is_excluded = |party| has_counted(party) || recount.lapsed().contains(&party);
-        let again = || if self.waits(&is_excluded) { None } else { self.draw(ticket, &has_counted) };
+        let may_try_again = !self.waits(&is_excluded) && (!recount.has_failed || recount.is_judged());
+        let again = || if may_try_again { self.draw(ticket, &has_counted) } else { None };
         self.draw(ticket, &is_excluded).or_else(again)
     }
 
-    /// Whether the coordinator has to count a record for which there is nobody: a disputed one, or one on which others
-    /// have failed.
+    /// Whether the coordinator has to count a record for which no party can be drawn: a disputed one, or one on which a
+    /// party failed and all others lapsed.
     fn is_for_coordinator(&self, recount: &Recount) -> bool {
-        let has_tried = |party| recount.counted_by().contains(&party) || recount.failed().contains(&party);
-        let have_failed = !recount.failed().is_empty() && !self.waits(&has_tried);
+        let is_excluded = |party| recount.counted_by().contains(&party) || recount.lapsed().contains(&party);
+        let have_failed = recount.has_failed && !self.waits(&is_excluded);
         (is_disputed(recount.recorded()) || have_failed) && !recount.is_judged()
     }
 
     /// Draws the party that counts a part of a second pass: rather one that has not lapsed, then not the only one that
     /// counted it in the first pass. If several did, each may be drawn: otherwise a friend could be the only one left.
-    /// What a party counts in both passes is recounted. Who has failed on it is drawn only if all have.
+    /// What a party counts in both passes is recounted. Nobody tries again what he failed on while others may come back.
     fn counter(&self, part: u32) -> Option<Party> {
         let turn = self.job.counting()?.draws()?.turn(part).cloned().unwrap_or_default();
         let before = self.ledger.counting(self.job.first_pass()).and_then(|first| first.counted_by(part));
         let ticket = Ticket { seed: self.seed(), key: (part, u64::MAX), n_draws: turn.n_draws };
-        let has_failed = |party| turn.failed.contains(&party);
-        let has_lapsed = |party| turn.lapsed.contains(&party) || has_failed(party);
+        let has_lapsed = |party| turn.lapsed.contains(&party);
         let another = self.draw(ticket, &|party| Some(party) == before || has_lapsed(party));
-        let any = || if self.waits(&has_failed) { None } else { self.draw(ticket, &|_| false) };
-        another
-            .or_else(|| self.draw(ticket, &has_lapsed))
-            .or_else(|| self.draw(ticket, &has_failed))
-            .or_else(any)
+        let waits = turn.has_failed && self.waits(&has_lapsed);
+        let again = || if waits { None } else { self.draw(ticket, &|_| false) };
+        another.or_else(|| self.draw(ticket, &has_lapsed)).or_else(again)
     }
 
     /// Returns the secret seed of the draws. The job's own seed is published when the job is done, and it may be opened

@@ -317,12 +317,14 @@ fn jobs_that_wait_for_a_party_keep_no_others_waiting() {
 }
 
 #[test]
-fn a_record_on_which_all_but_its_maker_fail_is_counted_by_the_coordinator() {
+fn a_record_that_nobody_counts_and_some_fail_on_is_counted_by_the_coordinator() {
     let (mut world, job) = World::with_recounts(8, 100);
     let workers @ [anna, ..] = NAMES.map(|(id, name)| world.connect(id, name));
     while world.step(anna) {}
-    for _ in 0..100 {
+    let silent = world.connect(4, "mallory");
+    for _ in 0..600 {
         workers.iter().for_each(|id| count_or_fail(&mut world, *id, job));
+        world.report(silent, None);
         world.pass(HALF_A_SECOND);
     }
     world.check_done(job);
