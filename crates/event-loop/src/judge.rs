@@ -1,7 +1,8 @@
-//! Counts a span about which two parties disagree, on threads of the coordinator. So nobody is outvoted.
+//! Counts a span about which parties disagree, or on which one failed, on threads of the coordinator. So nobody is
+//! outvoted.
 //!
-//! One span at a time: each shows that a party is wrong, which is suspect from then on. So there are few. A span takes
-//! as long as its lease did, up to two minutes of a thread of the worker, which may be hours for what a graphics card
+//! One span at a time: most show that a party is wrong, which is suspect from then on. So there are few. A span takes as
+//! long as its lease did, up to two minutes of a thread of the worker, which may be hours for what a graphics card
 //! counted.
 
 use std::num::NonZeroUsize;
@@ -26,7 +27,7 @@ const RETRY: Duration = Duration::from_secs(10);
 /// The pieces of a span for each thread: the last ones end at about the same time.
 const PIECES: u64 = 16;
 
-/// Counts disputed spans.
+/// Counts spans for the coordinator.
 pub(crate) struct Judge {
     commands: mpsc::WeakSender<Command>,
     n_threads: NonZeroUsize,
@@ -46,12 +47,12 @@ impl Judge {
         let (n_threads, stop, began) = (self.n_threads, Arc::clone(&self.stop), Instant::now());
         let (of_work, of_end) = (judgement.clone(), Arc::clone(&stop));
         let count = move || {
-            info!(job = %of_work.job, span = %of_work.span, "two parties disagree about a span: the coordinator counts it");
+            info!(job = %of_work.job, span = %of_work.span, "parties disagree about a span or failed on it: the coordinator counts it");
             counted(&of_work, n_threads, &stop).map(|(count, source)| (count, began.elapsed(), source))
         };
         let ended = move |counted: Option<Judged>| {
             if counted.is_none() && !of_end.load(Ordering::Relaxed) {
-                error!(job = %judgement.job, span = %judgement.span, "a disputed span could not be counted; it is tried again");
+                error!(job = %judgement.job, span = %judgement.span, "the coordinator could not count a span; it is tried again");
                 thread::sleep(RETRY);
             }
             Command::Judged { judgement, counted }

@@ -209,7 +209,7 @@ impl Ledger {
             let is_there = |method| self.workers.readiness(method).candidates().contains_key(&party);
             for method in Method::ALL.into_iter().filter(|method| worker.may_come_back(*method)) {
                 if !is_there(method) {
-                    self.proofs.note_left(party, method, self.now);
+                    self.proofs.note_left(party, method, worker.came, self.now);
                 }
             }
         }

@@ -261,10 +261,10 @@ fn waits_for_whom(ledger: &Ledger, job: &Job, is_idle: bool) -> Option<String> {
             case.span()
         ));
     }
-    if let Some(span) = job.recounts().first_to_judge() {
-        return Some(format!(
-            "the coordinator itself, which counts {span}, as two parties disagree about it"
-        ));
+    for (is_disputed, reason) in [(true, "two parties disagree about it"), (false, "a party failed on it")] {
+        if let Some(span) = job.recounts().first_to_judge(is_disputed) {
+            return Some(format!("the coordinator itself, which counts {span}, as {reason}"));
+        }
     }
     if let Some(arbiter) = job.entry().terms.recount_by
         && let Some(suspicion) = ledger.workers.suspicion(arbiter.party)
@@ -277,8 +277,18 @@ fn waits_for_whom(ledger: &Ledger, job: &Job, is_idle: bool) -> Option<String> {
             job.first_pass()
         ));
     }
-    let mut undrawn = job.recounts().undrawn().take(MOST_LOOKS);
-    if let Some(recount) = undrawn.find(|recount| can_nobody(ledger, job, recount)) {
+    let undrawn = || job.recounts().undrawn().take(MOST_LOOKS);
+    if let Some(arbiter) = job.entry().terms.recount_by
+        && let Some(failed) = undrawn().find(|recount| recount.has_failed)
+    {
+        return Some(format!(
+            "another try by {arbiter}, the only party that recounts this job (--recount-by), which failed on {}: 'queens \
+             resume {}' lets it try again",
+            failed.span(),
+            job.id()
+        ));
+    }
+    if let Some(recount) = undrawn().find(|recount| can_nobody(ledger, job, recount)) {
         let counted = recount.counted_by();
         if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !counted.contains(&it.party)) {
             return Some(format!(

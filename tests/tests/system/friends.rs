@@ -16,7 +16,8 @@ struct Size {
 }
 
 const SMALL: Size = Size { n: "15", parts: "0..400", solutions: "680972", per_million: 200_000, n_runs: 1 };
-const FULL: Size = Size { n: "18", parts: "0..2000", solutions: "382226140", per_million: 20_000, n_runs: 10 };
+const FULL: Size =
+    Size { n: "18", parts: "0..2000", solutions: "382226140", per_million: 20_000, n_runs: 10 };
 
 fn size() -> Size {
     if is_full("QUEENS_ATTACKS") { FULL } else { SMALL }

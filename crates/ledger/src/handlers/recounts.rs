@@ -89,15 +89,19 @@ pub(crate) fn count(ledger: &mut Ledger, job: JobId, whole: WholeCount, source: 
 }
 
 /// Asks for a count by the coordinator of the first span that it has to count, unless one is being made. One at a time:
-/// most show that a party is wrong, which is suspect then, so there are few.
+/// most show that a party is wrong, which is suspect then, so there are few. Disputes come first: what all failed on, the
+/// coordinator may not be able to count either.
 pub(crate) fn judge(ledger: &mut Ledger) {
     if ledger.is_judging {
         return;
     }
-    let first = ledger.jobs.to_judge().find_map(|job| {
-        let (span, counting) = (job.recounts().first_to_judge()?, job.counting()?);
-        Some(Judgement { job: job.id(), plan: Arc::clone(counting.plan()), span })
-    });
+    let first = |is_disputed| {
+        ledger.jobs.to_judge().find_map(|job| {
+            let (span, counting) = (job.recounts().first_to_judge(is_disputed)?, job.counting()?);
+            Some(Judgement { job: job.id(), plan: Arc::clone(counting.plan()), span })
+        })
+    };
+    let first = first(true).or_else(|| first(false));
     if let Some(judgement) = first {
         ledger.is_judging = true;
         ledger.effects.judgement = Some(judgement);

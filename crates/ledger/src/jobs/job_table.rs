@@ -124,7 +124,7 @@ impl Jobs {
                 &mut self.to_draw_for.ranks,
                 servable.is_some_and(|it| has_undrawn(it) || job.recounts().queues().has_undrawn()),
             ),
-            (&mut self.to_judge, servable.is_some() && job.recounts().first_to_judge().is_some()),
+            (&mut self.to_judge, servable.is_some() && job.recounts().first_to_judge(false).is_some()),
             (&mut self.to_draw, is_active && job.recounts().wanted().is_some()),
         ];
         let has_failed = job.counting().is_some_and(|counting| !counting.failed.is_empty());
@@ -189,6 +189,11 @@ impl Jobs {
     /// Returns jobs with records to recount, or parts, that wait for a worker of a party, in the order of service.
     pub(crate) fn to_serve(&self, n: usize) -> impl Iterator<Item = (Rank, &Job)> {
         self.to_serve.some(n).filter_map(|rank| Some((rank, self.all.get(&rank.job)?)))
+    }
+
+    /// Returns the number of jobs with records to recount, or parts, that wait for a worker of a party.
+    pub(crate) fn n_to_serve(&self) -> usize {
+        self.to_serve.ranks.len()
     }
 
     /// Begins the next turn of the jobs that are looked at, behind `n` others of this one.

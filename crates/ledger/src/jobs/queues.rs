@@ -176,12 +176,12 @@ impl<K: Ord + Copy> Queues<K> {
     }
 
     /// Returns the queues whose time is over, or was not checked for [`LOOK_AGAIN`]. Time in which nobody looked does not
-    /// count.
-    pub(crate) fn take_due(&mut self, now: Duration) -> Vec<ToCheck> {
+    /// count, unless other jobs had their turn, for `round` at most.
+    pub(crate) fn take_due(&mut self, now: Duration, round: Duration) -> Vec<ToCheck> {
         let unseen = now.saturating_sub(self.checked);
         self.checked = now;
         let due = self.of.iter_mut().filter_map(|(party, queue)| {
-            if let Some(time) = queue.time.as_mut().filter(|_| unseen > LOOKED_AT) {
+            if let Some(time) = queue.time.as_mut().filter(|_| unseen > LOOKED_AT + round) {
                 // A new queue was not unseen for longer than it is there.
                 let unseen = unseen.min(now.saturating_sub(time.since));
                 (time.since, time.due) = (time.since + unseen, time.due.saturating_add(unseen));

@@ -127,9 +127,13 @@ impl Recounts {
         self.queues.undrawn().filter_map(|key| self.all.get(&key))
     }
 
-    /// Returns the first record that the coordinator has to count.
-    pub(crate) fn first_to_judge(&self) -> Option<Span> {
-        Some(self.all.get(self.to_judge.first()?)?.span())
+    /// Returns the first record, or the first disputed one, that the coordinator has to count.
+    pub(crate) fn first_to_judge(&self, is_disputed: bool) -> Option<Span> {
+        let first = match is_disputed {
+            true => self.to_judge.intersection(&self.cases).next(),
+            false => self.to_judge.first(),
+        };
+        Some(self.all.get(first?)?.span())
     }
 
     /// Returns the parties that counted some of the records in a party's queue.

@@ -9,6 +9,7 @@ use queens_solver::Method;
 use crate::clock::later;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
+use crate::jobs::part_draws::PartDraws;
 use crate::jobs::queues::{Time, ToCheck};
 use crate::jobs::record_counts::is_disputed;
 use crate::jobs::recount::{Key, Recount};
@@ -19,6 +20,9 @@ use crate::workers::worker::Worker;
 
 /// Parties are drawn for this many of the most urgent jobs at a time, and for as many others in turn.
 const JOBS_AT_A_TIME: usize = 4;
+
+/// The interval of ticks while nobody counts; otherwise it is shorter.
+const LONGEST_TICK: Duration = Duration::from_secs(1);
 
 /// The most parts that parties are drawn for at a time.
 const MOST_PARTS: usize = 256;
@@ -81,10 +85,13 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let waiting = job.recounts().queues().parties().chain(of_parts);
     let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(ledger, *party, method)).collect();
     if is_its_turn {
+        let round =
+            LONGEST_TICK * u32::try_from(ledger.jobs.n_to_serve() / JOBS_AT_A_TIME).unwrap_or(u32::MAX);
         let due = ledger.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
-            let mut all = recounts.queues_mut().take_due(now);
-            all.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().take_due(now)));
+            let of_parts = counting.draws_mut().map(PartDraws::queues_mut);
+            let mut all = recounts.queues_mut().take_due(now, round);
+            all.extend(of_parts.into_iter().flat_map(|queues| queues.take_due(now, round)));
             Some(all)
         });
         for ToCheck { party, total, time } in due.flatten().unwrap_or_default() {
@@ -273,7 +280,8 @@ impl<'a> DrawContext<'a> {
         }
         if let Some(arbiter) = self.job.arbiter().filter(|arbiter| !counted.contains(arbiter)) {
             let there = self.ledger.workers.readiness(self.job.method()).candidates();
-            return there.contains_key(&arbiter).then_some(arbiter);
+            // It would fail again, so it does not try again before an operator resumes the job.
+            return Some(arbiter).filter(|arbiter| there.contains_key(arbiter) && !recount.has_failed);
         }
         let ticket = Ticket { seed: self.seed(), key: recount.key(), n_draws: recount.n_draws() };
         let has_counted = |party| counted.contains(&party);

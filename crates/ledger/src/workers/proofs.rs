@@ -23,6 +23,10 @@ const MOST_WEIGHT: u64 = 1 << 32;
 /// How often a drawn party that may not count a record is replaced by another draw, before the exact sum is made.
 const MOST_REDRAWS: u32 = 16;
 
+/// A party that was there for less than this is waited for no longer than before. Otherwise visits that are too short
+/// for a draw would keep records waiting for ever.
+const VISIT: Duration = Duration::from_secs(60);
+
 /// For each party: whether it has taken part in counting, and its lapses.
 #[derive(Debug, Default)]
 pub(crate) struct Proofs(BTreeMap<Party, Proof>);
@@ -35,6 +39,8 @@ struct Proof {
     n_lapses: u32,
     /// When the last worker left for whose sake it could be drawn; another may have come since.
     left: ByMethod<Option<Duration>>,
+    /// The same, without short visits.
+    away: ByMethod<Option<Duration>>,
     /// The estimated work of all that it has counted.
     work: ByMethod<u128>,
 }
@@ -80,10 +86,12 @@ impl Proofs {
         self.entry(party);
     }
 
-    /// Notes that the last worker of a party leaves for whose sake it could be drawn.
-    pub(crate) fn note_left(&mut self, party: Party, method: Method, now: Duration) {
+    /// Notes that the last worker of a party leaves for whose sake it could be drawn. It came at `came`.
+    pub(crate) fn note_left(&mut self, party: Party, method: Method, came: Duration, now: Duration) {
         if let Some(proof) = self.0.get_mut(&party) {
             *proof.left.of_mut(method) = Some(now);
+            let away = proof.away.of_mut(method);
+            *away = away.filter(|_| now < came + VISIT).or(Some(now));
         }
     }
 
@@ -110,7 +118,7 @@ impl Proofs {
     /// Returns the parties that have taken part by a method and have left, at `since` at the earliest. Some may be back.
     pub(crate) fn away(&self, method: Method, since: Duration) -> impl Iterator<Item = Party> {
         let is_away = move |proof: &Proof| {
-            proof.left.of(method).is_some_and(|left| left >= since) && *proof.has_taken_part.of(method)
+            proof.away.of(method).is_some_and(|away| away >= since) && *proof.has_taken_part.of(method)
         };
         self.0.iter().filter(move |(_, proof)| is_away(proof)).map(|(party, _)| *party)
     }

@@ -38,6 +38,8 @@ pub(crate) struct Worker {
     /// The number of proven threads: a record came of this many leases.
     n_proven: u32,
     connected: bool,
+    /// When its session began.
+    pub(crate) came: Duration,
     /// When its last message came, or its connection was lost.
     pub(crate) heard: Duration,
     /// Its report interval, and when its next report is due.
@@ -241,6 +243,7 @@ impl Worker {
             n_threads: hello.n_threads,
             n_proven: known.map_or(0, |known| known.n_proven.min(hello.n_threads)),
             connected: true,
+            came: now,
             heard: now,
             interval: ReportInterval::USUAL,
             due: now + ReportInterval::USUAL.get(),

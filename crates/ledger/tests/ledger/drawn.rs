@@ -8,7 +8,7 @@ use queens_ledger::Verification;
 use queens_model::{
     Arbiter, Delta, Held, Hello, JobId, JobState, Party, Share, Submission, WorkerId, WorkerState,
 };
-use queens_solver::{Method, Span};
+use queens_solver::{Count, Method, Span};
 
 use super::world::{World, named, priority, size};
 
@@ -295,14 +295,19 @@ fn count_for(world: &mut World, n_rounds: u32, workers: &[WorkerId]) {
     }
 }
 
+/// Submits a job whose records only party 9 recounts.
+fn submit_trusted(world: &mut World) -> JobId {
+    let recount_by = Some(Arbiter { party: Party::from_bytes([9; 16]), invitation: Some(9) });
+    let recount = Some(Share::ALL);
+    let asked = Submission { recount, recount_by, ..Submission::new(size(6), Method::Search) };
+    world.submit_on(&asked).expect("it is taken")
+}
+
 /// Lets eight jobs wait for a party that recounts nothing, which may be there.
 #[track_caller]
 fn check_beside_waiting_jobs(is_there: bool) {
     let mut world = World::new();
-    let recount_by = Some(Arbiter { party: Party::from_bytes([9; 16]), invitation: Some(9) });
-    let trusted =
-        Submission { recount: Some(Share::ALL), recount_by, ..Submission::new(size(6), Method::Search) };
-    (0..8).for_each(|_| _ = world.submit_on(&trusted).expect("it is taken"));
+    (0..8).for_each(|_| _ = submit_trusted(&mut world));
     let other = world.submit_verified(6, 100);
     let workers = [world.connect(1, "anna"), world.connect(2, "bert")];
     is_there.then(|| world.connect_of(9, 9, "trusted"));
@@ -314,6 +319,70 @@ fn check_beside_waiting_jobs(is_there: bool) {
 fn jobs_that_wait_for_a_party_keep_no_others_waiting() {
     check_beside_waiting_jobs(false);
     check_beside_waiting_jobs(true);
+}
+
+#[test]
+fn what_a_trusted_party_fails_on_waits_for_an_operator() {
+    let mut world = World::new();
+    let jobs = [0, 1].map(|_| submit_trusted(&mut world));
+    let workers = [world.connect(1, "anna"), world.connect(2, "bert"), world.connect_of(9, 9, "trusted")];
+    let count_for = |world: &mut World, bad: JobId| {
+        for _ in 0..200 {
+            workers
+                .iter()
+                .for_each(|id| count_or_fail(world, *id, if *id == workers[2] { bad } else { JobId(0) }));
+            world.pass(HALF_A_SECOND);
+        }
+    };
+    world.ledger.pause(world.now, jobs[0]).expect("it is open");
+    count_for(&mut world, jobs[1]);
+    let status = world.job(jobs[1]);
+    assert_eq!((status.state, status.recounting.n_open), (JobState::Verifying, 1));
+    let waits_for = status.waits_for.expect("for an operator");
+    assert!(waits_for.contains("lets it try again"), "{waits_for}");
+    assert_eq!(world.worker_state(workers[2]), WorkerState::Ready);
+    for job in jobs {
+        world.ledger.resume(world.now, job).expect("it is open");
+        count_for(&mut world, jobs[1]);
+    }
+    world.check_done(jobs[0]);
+    world.ledger.resume(world.now, jobs[1]).expect("it is open");
+    count_for(&mut world, JobId(0));
+    world.check_done(jobs[1]);
+}
+
+#[test]
+fn a_silent_party_is_late_in_each_of_many_jobs() {
+    let mut world = World::new();
+    (0..4).for_each(|_| _ = submit_trusted(&mut world));
+    let jobs: Vec<JobId> = (0..100).map(|_| world.submit_verified(5, 100)).collect();
+    let workers = [world.connect(1, "anna"), world.connect(2, "bert")];
+    let silent = [world.connect_of(9, 9, "trusted"), world.connect(3, "mallory")];
+    while jobs.iter().any(|job| world.ledger.is_open(*job)) {
+        workers.iter().for_each(|id| count_or_fail(&mut world, *id, JobId(0)));
+        silent.iter().for_each(|id| _ = world.report(*id, None));
+        world.pass(Duration::from_millis(100));
+        assert!(world.now < Duration::from_secs(600));
+    }
+}
+
+#[test]
+fn what_the_coordinator_can_not_count_either_keeps_no_dispute_waiting() {
+    let (mut world, bad) = World::with_recounts(7, 100);
+    world.bad_for_coordinator = Some(bad);
+    let workers = NAMES.map(|(id, name)| world.connect(id, name));
+    while world.step(workers[0]) {}
+    for round in 0..600 {
+        if round == 300 {
+            world.submit_verified(7, 100);
+            world.workers.get_mut(&workers[2]).expect("connected").lie = Count { solutions: 1, work: 0 };
+        }
+        workers.iter().for_each(|id| count_or_fail(&mut world, *id, bad));
+        world.pass(HALF_A_SECOND);
+    }
+    assert_eq!(world.job(bad).recounting.n_open, 1);
+    assert_eq!(world.job(JobId(2)).state, JobState::Done);
+    assert_eq!(world.worker_state(workers[2]), WorkerState::Blocked);
 }
 
 #[test]
@@ -388,6 +457,35 @@ fn parts_that_a_party_counts_make_up_for_an_absence() {
     // A lapse would leave her a fifth.
     let [_, made] = later;
     assert!(3.8 * made[0] as f64 > made.iter().sum::<usize>() as f64, "{later:?}");
+}
+
+#[test]
+fn a_party_that_comes_for_moments_keeps_no_records_waiting() {
+    let (mut world, job) = World::with_recounts(9, 100);
+    let [anna, bert, mallory] = NAMES.map(|(id, name)| world.connect(id, name));
+    let leave = |world: &mut World, id: WorkerId| {
+        world.ledger.goodbye(world.now, id);
+        world.workers.remove(&id);
+        world.carry_out();
+    };
+    while made_by(&world, job)[2] == 0 {
+        world.step(mallory);
+    }
+    leave(&mut world, mallory);
+    while world.job(job).state != JobState::Verifying {
+        count_for(&mut world, 1, &[anna]);
+    }
+    count_for(&mut world, 2, &[anna]);
+    // What was drawn for him lapses.
+    leave(&mut world, bert);
+    count_for(&mut world, 150, &[anna]);
+    let workers = [anna, world.connect(4, "bert")];
+    for visitor in 10..20 {
+        let mallory = world.connect(visitor, "carol");
+        leave(&mut world, mallory);
+        count_for(&mut world, 300, &workers);
+    }
+    world.check_done(job);
 }
 
 #[test]
