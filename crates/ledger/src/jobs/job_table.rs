@@ -50,16 +50,18 @@ struct Turns {
 }
 
 impl Turns {
-    /// Returns the `n` most urgent jobs, and `n` others in turn, in the order of service.
+    /// Returns the `n` most urgent jobs, and `n` others in turn, in the order of service. Takes O(n).
     fn some(&self, n: usize) -> impl Iterator<Item = Rank> {
         let others = std::iter::once_with(move || self.others(n)).flatten();
         self.ranks.iter().take(n).chain(others).copied()
     }
 
     fn others(&self, n: usize) -> impl Iterator<Item = &Rank> {
-        let urgent = self.ranks.iter().take(n).next_back();
-        let after = self.last.as_ref().max(urgent).map_or(Bound::Unbounded, Bound::Excluded);
-        self.ranks.range((after, Bound::Unbounded)).take(n)
+        let last_urgent = self.ranks.iter().nth(n - 1);
+        let after = last_urgent.map(|urgent| {
+            (Bound::Excluded(self.last.as_ref().unwrap_or(urgent).max(urgent)), Bound::Unbounded)
+        });
+        after.into_iter().flat_map(|after| self.ranks.range(after)).take(n)
     }
 
     /// Begins the next turn, behind `n` others of this one.
