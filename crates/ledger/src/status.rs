@@ -15,6 +15,7 @@ use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
 use crate::jobs::recount::Recount;
 use crate::ledger::Ledger;
+use crate::schedule::confirmers::MOST_TRIES;
 use crate::store::{Coverage, Phase};
 use crate::workers::worker::Worker;
 
@@ -279,7 +280,8 @@ fn waits_for_whom(ledger: &Ledger, job: &Job, is_idle: bool) -> Option<String> {
     }
     let undrawn = || job.recounts().undrawn().take(MOST_LOOKS);
     if let Some(arbiter) = job.entry().terms.recount_by
-        && let Some(failed) = undrawn().find(|recount| recount.has_failed)
+        && let Some(failed) =
+            undrawn().find(|it| it.n_failed >= MOST_TRIES && !it.counted_by().contains(&arbiter.party))
     {
         return Some(format!(
             "another try by {arbiter}, the only party that recounts this job (--recount-by), which failed on {}: 'queens \

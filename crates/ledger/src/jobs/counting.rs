@@ -266,6 +266,7 @@ impl Counting {
 
     /// Drops all failures.
     pub(crate) fn retry_failed(&mut self) {
+        self.draws.iter_mut().for_each(PartDraws::retry_failed);
         let failed = std::mem::take(&mut self.failed);
         failed.spans().for_each(|span| self.release(span));
     }

@@ -88,6 +88,11 @@ impl PartDraws {
         self.turns.entry(part).or_default().has_failed = true;
     }
 
+    /// Lets the parties that have failed try again.
+    pub(crate) fn retry_failed(&mut self) {
+        self.turns.values_mut().for_each(|turn| turn.has_failed = false);
+    }
+
     /// Notes that the party whose turn it was did not count a part, which has free subproblems. Returns whether it was
     /// this party's turn.
     pub(crate) fn lapse(&mut self, part: u32, party: Party, work: u128) -> bool {

@@ -29,8 +29,8 @@ pub(crate) struct Recount {
     pub(crate) recorded: Recorded,
     /// The parties that were drawn, and gave it back, failed on it or were late.
     pub(crate) lapsed: BTreeSet<Party>,
-    /// Whether one of them failed.
-    pub(crate) has_failed: bool,
+    /// How often one of them failed.
+    pub(crate) n_failed: usize,
     pub(crate) turn: Turn,
     pub(crate) n_draws: u32,
     /// When the party whose turn it is first lost its lease with its session.

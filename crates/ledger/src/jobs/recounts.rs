@@ -233,9 +233,9 @@ impl Recounts {
             return;
         }
         self.work += work_of(plan, recorded.record.span);
-        let (lapsed, has_failed) = (BTreeSet::new(), false);
+        let (lapsed, n_failed) = (BTreeSet::new(), 0);
         let (turn, n_draws, broke) = (Turn::Nobody, 0, Break::default());
-        self.all.insert(key, Recount { recorded, lapsed, has_failed, turn, n_draws, broke });
+        self.all.insert(key, Recount { recorded, lapsed, n_failed, turn, n_draws, broke });
         self.place(key);
     }
 
@@ -340,7 +340,7 @@ impl Recounts {
     /// Notes that a party failed on a record, and so did not count it. Returns whether it was its turn.
     pub(crate) fn fail(&mut self, plan: &Plan, key: Key, party: Party) -> bool {
         if let Some(recount) = self.all.get_mut(&key) {
-            recount.has_failed = true;
+            recount.n_failed += 1;
         }
         self.lapse(plan, key, party)
     }
@@ -355,7 +355,7 @@ impl Recounts {
     pub(crate) fn retry_failed(&mut self) {
         for recount in self.all.values_mut() {
             recount.lapsed.clear();
-            recount.has_failed = false;
+            recount.n_failed = 0;
         }
     }
 

@@ -38,16 +38,19 @@ const KEPT: Duration = Duration::from_secs(60);
 /// A party that leaves repeatedly keeps them for at most this long.
 const MOST_KEPT: Duration = Duration::from_secs(1200);
 
+/// After this many failures on a record, nobody tries it again. The coordinator counts it, or an operator looks.
+pub(crate) const MOST_TRIES: usize = 3;
+
 /// Draws a party for each record that has none, and takes records from parties that are late or have gone.
 ///
 /// Takes O(m log m) for m parties and O(r log m) for r records of each of some jobs.
 pub(crate) fn draw_confirmers(ledger: &mut Ledger) {
     welcome_back(ledger);
-    let jobs: Vec<JobId> = ledger.jobs.to_serve(JOBS_AT_A_TIME).map(|(rank, _)| rank.job).collect();
-    jobs.into_iter().for_each(|job| take_from_the_late(ledger, job));
-    let jobs: Vec<JobId> = ledger.jobs.to_draw_for(JOBS_AT_A_TIME).map(Job::id).collect();
-    jobs.into_iter().for_each(|job| draw_for(ledger, job));
+    let to_serve: Vec<JobId> = ledger.jobs.to_serve(JOBS_AT_A_TIME).map(|(rank, _)| rank.job).collect();
+    let to_draw_for: Vec<JobId> = ledger.jobs.to_draw_for(JOBS_AT_A_TIME).map(Job::id).collect();
     ledger.jobs.take_turns(JOBS_AT_A_TIME);
+    to_serve.into_iter().for_each(|job| take_from_the_late(ledger, job));
+    to_draw_for.into_iter().for_each(|job| draw_for(ledger, job));
 }
 
 /// For how long a run that continues jobs waits for their parties, before it draws any: they come back at different
@@ -234,8 +237,9 @@ impl<'a> DrawContext<'a> {
         let there = ledger.workers.readiness(job.method()).candidates();
         let is_suspect = |party: &Party| ledger.workers.suspects().contains(party);
         let away = ledger.proofs.away(job.method(), ledger.now.saturating_sub(AWAY));
-        let away = away.filter(|party| !there.contains_key(party) && !is_suspect(party)).collect();
-        Self { ledger, job, lottery: lottery(ledger, job), away }
+        let away: Vec<Party> =
+            away.filter(|party| !there.contains_key(party) && !is_suspect(party)).collect();
+        Self { ledger, job, lottery: lottery(ledger, job, away.len()), away }
     }
 
     /// Draws a party for each record that has none, or has the coordinator count it.
@@ -280,22 +284,23 @@ impl<'a> DrawContext<'a> {
         }
         if let Some(arbiter) = self.job.arbiter().filter(|arbiter| !counted.contains(arbiter)) {
             let there = self.ledger.workers.readiness(self.job.method()).candidates();
-            // It would fail again, so it does not try again before an operator resumes the job.
-            return Some(arbiter).filter(|arbiter| there.contains_key(arbiter) && !recount.has_failed);
+            return Some(arbiter).filter(|it| there.contains_key(it) && recount.n_failed < MOST_TRIES);
         }
         let ticket = Ticket { seed: self.seed(), key: recount.key(), n_draws: recount.n_draws() };
         let has_counted = |party| counted.contains(&party);
         let is_excluded = |party| has_counted(party) || recount.lapsed().contains(&party);
-        let may_try_again = !self.waits(&is_excluded) && (!recount.has_failed || recount.is_judged());
+        let may_try_again = !self.waits(&is_excluded) && recount.n_failed < MOST_TRIES;
         let again = || if may_try_again { self.draw(ticket, &has_counted) } else { None };
         self.draw(ticket, &is_excluded).or_else(again)
     }
 
-    /// Whether the coordinator has to count a record for which no party can be drawn: a disputed one, or one on which a
-    /// party failed and all others lapsed.
+    /// Whether the coordinator has to count a record for which no party can be drawn: a disputed one, or one on which
+    /// parties failed and all others lapsed, unless a trusted party has to count that.
     fn is_for_coordinator(&self, recount: &Recount) -> bool {
-        let is_excluded = |party| recount.counted_by().contains(&party) || recount.lapsed().contains(&party);
-        let have_failed = recount.has_failed && !self.waits(&is_excluded);
+        let counted = recount.counted_by();
+        let is_excluded = |party| counted.contains(&party) || recount.lapsed().contains(&party);
+        let is_for_arbiter = self.job.arbiter().is_some_and(|arbiter| !counted.contains(&arbiter));
+        let have_failed = recount.n_failed >= MOST_TRIES && !is_for_arbiter && !self.waits(&is_excluded);
         (is_disputed(recount.recorded()) || have_failed) && !recount.is_judged()
     }
 
@@ -334,7 +339,7 @@ impl<'a> DrawContext<'a> {
 }
 
 /// Returns the lottery of a job. A party has taken part in this run, or as far as the job's records were read.
-fn lottery(ledger: &Ledger, job: &Job) -> Lottery {
+fn lottery(ledger: &Ledger, job: &Job, n_away: usize) -> Lottery {
     let method = job.method();
     let readiness = ledger.workers.readiness(method);
     let candidate = |party: Party| Candidate {
@@ -344,5 +349,5 @@ fn lottery(ledger: &Ledger, job: &Job) -> Lottery {
         n_lapses: ledger.proofs.n_lapses(party),
     };
     let there = readiness.candidates().keys();
-    Lottery::new(&there.map(|party| candidate(*party)).collect::<Vec<_>>())
+    Lottery::new(&there.map(|party| candidate(*party)).collect::<Vec<_>>(), n_away)
 }

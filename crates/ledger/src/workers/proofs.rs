@@ -160,7 +160,8 @@ pub(crate) struct Lottery {
 }
 
 impl Lottery {
-    pub(crate) fn new(candidates: &[Candidate]) -> Self {
+    /// Creates one with these candidates, while so many other parties that have taken part are away for a short time.
+    pub(crate) fn new(candidates: &[Candidate], n_away: usize) -> Self {
         let mut speeds: Vec<u128> = candidates.iter().map(|it| it.speed.unwrap_or_default()).collect();
         speeds.sort_unstable();
         let middle = candidates.len().saturating_sub(1) / 2;
@@ -172,8 +173,9 @@ impl Lottery {
             (most / (u64::from(it.n_lapses) + 1)).max(1)
         };
         let n_others = candidates.iter().filter(|it| !it.has_taken_part).count();
+        let are_few = n_others <= (candidates.len() + n_away).saturating_sub(1) / 2;
         let (others, drawn): (Vec<&Candidate>, Vec<_>) =
-            candidates.iter().partition(|it| !it.has_taken_part && n_others <= middle);
+            candidates.iter().partition(|it| !it.has_taken_part && are_few);
         Self {
             tickets: summed(drawn.into_iter().map(|it| (it.party, weight(it)))),
             others: summed(others.into_iter().map(|it| (it.party, 1))),
@@ -270,7 +272,7 @@ mod tests {
                 n_lapses,
             })
             .collect();
-        let lottery = Lottery::new(&candidates);
+        let lottery = Lottery::new(&candidates, 0);
         let mut n_drawn = vec![0_u32; parties.len()];
         let n_records = 20_000;
         for first in 0..n_records {

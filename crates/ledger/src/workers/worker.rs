@@ -38,7 +38,7 @@ pub(crate) struct Worker {
     /// The number of proven threads: a record came of this many leases.
     n_proven: u32,
     connected: bool,
-    /// When its session began.
+    /// When its first session began, if it came back in time each time since.
     pub(crate) came: Duration,
     /// When its last message came, or its connection was lost.
     pub(crate) heard: Duration,
@@ -165,7 +165,7 @@ impl Worker {
 
     /// Whether it can count by a method, and its party may be drawn, or could be if the worker came back.
     pub(crate) fn may_come_back(&self, method: Method) -> bool {
-        self.can_count(method) && (self.is_candidate() || !self.connected)
+        self.can_count(method) && !self.is_held_back() && (self.is_candidate() || !self.connected)
     }
 
     /// Returns the speed of all its threads in estimated work units a second; `None` if it can't count by this method.
@@ -243,7 +243,7 @@ impl Worker {
             n_threads: hello.n_threads,
             n_proven: known.map_or(0, |known| known.n_proven.min(hello.n_threads)),
             connected: true,
-            came: now,
+            came: known.map_or(now, |known| known.came),
             heard: now,
             interval: ReportInterval::USUAL,
             due: now + ReportInterval::USUAL.get(),

@@ -193,11 +193,21 @@ impl Workers {
             let party =
                 next.or_else(|| parties().filter_map(|parties| parties.keys().next()).min().copied())?;
             let members = || parties().filter_map(|parties| parties.get(&party));
-            let last = self.served.workers.get(&party).copied().unwrap_or(WorkerId(0));
-            let later = (Bound::Excluded(last), Bound::Unbounded);
+            let later = (Bound::Excluded(self.last_of(party)), Bound::Unbounded);
             let next = members().filter_map(|members| members.range(later).next()).min();
             next.or_else(|| members().filter_map(BTreeSet::first).min()).copied()
         })
+    }
+
+    /// Returns whose turn it is of some workers of a party.
+    pub(crate) fn next_of(&self, party: Party, workers: &BTreeSet<WorkerId>) -> Option<WorkerId> {
+        let mut later = workers.range((Bound::Excluded(self.last_of(party)), Bound::Unbounded));
+        later.next().or_else(|| workers.first()).copied()
+    }
+
+    /// Returns the worker of a party that got a lease last.
+    fn last_of(&self, party: Party) -> WorkerId {
+        self.served.workers.get(&party).copied().unwrap_or(WorkerId(0))
     }
 
     /// Returns the current report interval of a worker.

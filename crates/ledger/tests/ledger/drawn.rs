@@ -528,3 +528,88 @@ fn an_urgent_job_does_not_wait_for_the_parties_of_a_more_urgent_one() {
     assert!(world.ledger.is_open(second), "others have counted mallory's parts");
     assert!(made_by(&world, urgent).iter().sum::<usize>() > 0);
 }
+
+#[test]
+fn a_part_that_failed_is_tried_again_when_an_operator_resumes_the_job() {
+    let mut world = World::new();
+    let first = submit_twice(&mut world, 8);
+    let second = world.job(first).second.expect("it has one");
+    let workers = NAMES.map(|(id, name)| world.connect(id, name));
+    let [anna, bert, carol] = workers;
+    while world.job(first).state != JobState::Verifying {
+        workers.iter().for_each(|id| count_or_fail(&mut world, *id, second));
+        world.pass(HALF_A_SECOND);
+    }
+    count_for(&mut world, 150, &[]);
+    world.ledger.goodbye(world.now, carol);
+    world.workers.remove(&carol);
+    for _ in 0..300 {
+        [anna, bert].iter().for_each(|id| count_or_fail(&mut world, *id, second));
+        world.pass(HALF_A_SECOND);
+    }
+    let progress = world.job(second).progress;
+    assert_eq!(progress.n_recorded + 1, progress.n_subproblems);
+    world.ledger.resume(world.now, second).expect("it is open");
+    count_for(&mut world, 60, &[anna, bert]);
+    assert!(world.job(second).progress.n_recorded == progress.n_subproblems, "it waits for carol");
+}
+/// Lets honest parties that have counted leave, after an earlier visit and perhaps a broken connection, and another
+/// come. That one must not be drawn soon.
+#[track_caller]
+fn check_latecomer(breaks: bool, has_silent: bool) {
+    let (mut world, job) = World::with_recounts(9, 100);
+    let anna = world.connect(1, "anna");
+    let silent = has_silent.then(|| world.connect(2, "dora"));
+    let names = [(3, "bert"), (4, "carol"), (5, "eve")];
+    let honest = names.map(|(id, name)| world.connect(id, name));
+    for _ in 0..3 {
+        honest.iter().chain(&silent).for_each(|id| _ = world.step(*id));
+    }
+    for (id, name) in names {
+        world.ledger.goodbye(world.now, WorkerId(id));
+        world.connect(id, name);
+    }
+    count_for(&mut world, 2000, &[]);
+    if breaks {
+        honest.iter().for_each(|id| world.ledger.disconnect(world.now, *id));
+        world.pass(HALF_A_SECOND);
+        names.iter().for_each(|(id, name)| _ = world.connect(*id, name));
+        count_for(&mut world, 60, &[]);
+    }
+    for id in honest {
+        world.ledger.goodbye(world.now, id);
+        world.workers.remove(&id);
+    }
+    while world.job(job).state != JobState::Verifying {
+        count_for(&mut world, 1, &[anna]);
+    }
+    let late = world.connect(6, "mallory");
+    count_for(&mut world, 900, &[anna, late]);
+    assert!(world.store.second_counts(job).all(|it| it.source.name != named("mallory")));
+}
+
+#[test]
+fn parties_that_have_left_are_waited_for() {
+    check_latecomer(false, true);
+    check_latecomer(true, true);
+    // Half of those that are left came late.
+    check_latecomer(false, false);
+}
+
+#[test]
+fn another_machine_of_a_trusted_party_counts_what_one_of_them_fails_on() {
+    for failing in [9, 10] {
+        let mut world = World::new();
+        let job = submit_trusted(&mut world);
+        let others = [world.connect(1, "anna"), world.connect(2, "bert")];
+        let trusted = [9, 10].map(|id| world.connect_of(9, id, &format!("trusted {id}")));
+        for _ in 0..300 {
+            others.iter().for_each(|id| count_or_fail(&mut world, *id, JobId(0)));
+            for id in trusted {
+                count_or_fail(&mut world, id, if id == WorkerId(failing) { job } else { JobId(0) });
+            }
+            world.pass(HALF_A_SECOND);
+        }
+        world.check_done(job);
+    }
+}
