@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 use queens_ledger::SpanOutcome;
-use queens_model::{Delta, Failure, Held, JobId, JobState, LeaseId, Report, Speed, WorkerId};
+use queens_model::{Delta, Failure, Held, JobId, LeaseId, Report, Speed, WorkerId};
 use queens_solver::{Count, Span};
 
 use super::play::{Action, Backing, Play, Presence, Scheme};
@@ -187,7 +187,7 @@ impl Siege {
     }
 
     fn is_over(&self) -> bool {
-        self.world.jobs().iter().all(|&job| self.world.job(job).state == JobState::Done)
+        self.world.jobs().iter().all(|&job| !self.world.ledger.is_open(job))
     }
 
     pub(super) fn first_passes(&self) -> impl Iterator<Item = JobId> {
