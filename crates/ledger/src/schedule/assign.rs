@@ -73,9 +73,9 @@ fn next_to_serve(ledger: &mut Ledger) -> Option<(WorkerId, Rank)> {
         let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties()).take(MOST_PARTIES);
         let of_records = job.recounts().queues().parties().take(MOST_PARTIES);
         let mut last = None;
-        let asked = of_parts.chain(of_records).inspect(|party| last = Some(*party));
+        let mut asked = of_parts.chain(of_records).inspect(|party| last = Some(*party));
         let next = |party| ledger.workers.next_of(party, recounters.get(&party)?);
-        let worker = { asked }.find_map(next);
+        let worker = asked.find_map(next);
         in_vain.extend(last.filter(|_| worker.is_none()).map(|last| (rank.job, last)));
         worker.map(|worker| (worker, rank))
     });
