@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use queens_proto::checksum::of_delta;
 use queens_proto::pb;
@@ -48,6 +49,8 @@ struct Service {
     told: Told,
     /// What a friend has told: only his lies are repeated, and everything else is given back without a count.
     backs: Option<Told>,
+    /// Since when nothing is given back, either.
+    holds: Option<Instant>,
 }
 
 impl Liar {
@@ -82,8 +85,21 @@ impl Liar {
         Self::start_service(Service { coordinator: url.to_owned(), told: Told::default(), ..service })
     }
 
+    /// Starts a proxy for friends of this liar, who claim to be fast. For three seconds they give everything back, and
+    /// then they hold it without a count.
+    ///
+    /// # Panics
+    /// Panics if there is no free port.
+    #[must_use]
+    pub fn start_holder(&self, url: &str) -> Self {
+        let holds = Some(Instant::now() + Duration::from_secs(3));
+        let service = Service { backs: Some(Told::default()), holds, ..self.service.clone() };
+        Self::start_service(Service { coordinator: url.to_owned(), told: Told::default(), ..service })
+    }
+
     fn start_telling(url: &str, lies: Lies) -> Self {
-        Self::start_service(Service { coordinator: url.to_owned(), lies, told: Told::default(), backs: None })
+        let (coordinator, told) = (url.to_owned(), Told::default());
+        Self::start_service(Service { coordinator, lies, told, backs: None, holds: None })
     }
 
     fn start_service(service: Service) -> Self {
@@ -155,6 +171,9 @@ impl Service {
                 if let Some(backs) = backs {
                     let backs = backs.lock().unwrap_or_else(PoisonError::into_inner);
                     report.deltas.retain(|delta| backs.get(&key(delta)) == Some(&true));
+                    if self.holds.is_some_and(|since| Instant::now() >= since) {
+                        report.finished.clear();
+                    }
                 }
                 report.deltas.iter_mut().for_each(|delta| falsify(delta, self.lies, &self.told));
             }

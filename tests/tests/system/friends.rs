@@ -23,14 +23,15 @@ fn size() -> Size {
     if is_full("QUEENS_ATTACKS") { FULL } else { SMALL }
 }
 
-/// Lets the friends attack a job with these options. The number must be right, and only friends may be blocked.
-fn attack(options: &[&str]) {
+/// Lets the friends attack a job with these options. The number must be right, and only friends may be blocked. A friend
+/// may hold what he was given.
+fn attack(options: &[&str], holds: bool) {
     let Size { n, parts, solutions, per_million, n_runs } = size();
     for run in 1..=n_runs {
         let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
         let url = coordinator.url();
         let liar = Liar::start_consistent(&url, per_million);
-        let friend = liar.start_friend(&url);
+        let friend = if holds { liar.start_holder(&url) } else { liar.start_friend(&url) };
         let workers =
             [(&*url, "anna"), (&*url, "bert"), (&*liar.url(), "mallory"), (&*friend.url(), "trudy")];
         let _workers = workers.map(|(url, name)| worker_with(url, name, Kernel::best()));
@@ -56,15 +57,20 @@ fn attack(options: &[&str]) {
 
 #[test]
 fn who_chooses_his_recounts_confirms_no_lie() {
-    attack(&["--recount", "100"]);
+    attack(&["--recount", "100"], false);
+}
+
+#[test]
+fn who_holds_his_recounts_delays_a_job_by_minutes_at_most() {
+    attack(&["--recount", "100"], true);
 }
 
 #[test]
 fn who_chooses_his_parts_of_a_second_pass_hides_no_lie() {
-    attack(&["--second-pass"]);
+    attack(&["--second-pass"], false);
 }
 
 #[test]
 fn a_trusted_party_that_lies_is_replaced() {
-    attack(&["--recount", "100", "--recount-by", "mallory"]);
+    attack(&["--recount", "100", "--recount-by", "mallory"], false);
 }
