@@ -61,7 +61,7 @@ fn who_chooses_his_recounts_confirms_no_lie() {
 }
 
 #[test]
-#[ignore = "it takes minutes until a party is late"]
+#[ignore = "it takes half a minute"]
 fn who_holds_his_recounts_delays_a_job_by_minutes_at_most() {
     attack(&["--recount", "100"], true);
 }
