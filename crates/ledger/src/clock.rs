@@ -7,7 +7,7 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(100);
 
 /// The tick interval while nothing is counted: silent workers must still be noticed.
-const IDLE_TICK: Duration = Duration::from_secs(1);
+pub(crate) const IDLE_TICK: Duration = Duration::from_secs(1);
 
 /// A delay of at least `STANDSTILL` is the coordinator's own, so it is not held against silent workers. This is for a
 /// process that was stopped, not for one that is always slow. So a delay within `LISTENING` after the last such delay

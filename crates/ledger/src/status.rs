@@ -262,7 +262,7 @@ fn waits_for_whom(ledger: &Ledger, job: &Job, is_idle: bool) -> Option<String> {
             case.span()
         ));
     }
-    for (is_disputed, reason) in [(true, "two parties disagree about it"), (false, "a party failed on it")] {
+    for (is_disputed, reason) in [(true, "two parties disagree about it"), (false, "others failed on it")] {
         if let Some(span) = job.recounts().first_to_judge(is_disputed) {
             return Some(format!("the coordinator itself, which counts {span}, as {reason}"));
         }

@@ -40,12 +40,12 @@ pub(crate) struct Jobs {
     open: BTreeSet<JobId>,
 }
 
-/// An index of which only some jobs are looked at each time: the most urgent ones, and others in turn. Nothing may be
-/// possible for those, so none may keep the rest waiting.
+/// An index of jobs. Each time, only the most urgent ones and some others are looked at. The others take turns, so that a
+/// job for which nothing can be done keeps no other waiting.
 #[derive(Debug, Default)]
 struct Turns {
     ranks: BTreeSet<Rank>,
-    /// The last one of the turn before.
+    /// The last of the others that were looked at.
     last: Option<Rank>,
 }
 

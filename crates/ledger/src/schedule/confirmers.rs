@@ -6,7 +6,7 @@ use std::time::Duration;
 use queens_model::{JobId, Party};
 use queens_solver::Method;
 
-use crate::clock::later;
+use crate::clock::{IDLE_TICK, later};
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::part_draws::PartDraws;
@@ -20,9 +20,6 @@ use crate::workers::worker::Worker;
 
 /// Parties are drawn for this many of the most urgent jobs at a time, and for as many others in turn.
 const JOBS_AT_A_TIME: usize = 4;
-
-/// The interval of ticks while nobody counts; otherwise it is shorter.
-const LONGEST_TICK: Duration = Duration::from_secs(1);
 
 /// The most parts that parties are drawn for at a time.
 const MOST_PARTS: usize = 256;
@@ -88,8 +85,7 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let waiting = job.recounts().queues().parties().chain(of_parts);
     let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(ledger, *party, method)).collect();
     if is_its_turn {
-        let round =
-            LONGEST_TICK * u32::try_from(ledger.jobs.n_to_serve() / JOBS_AT_A_TIME).unwrap_or(u32::MAX);
+        let round = IDLE_TICK * u32::try_from(ledger.jobs.n_to_serve() / JOBS_AT_A_TIME).unwrap_or(u32::MAX);
         let due = ledger.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
             let of_parts = counting.draws_mut().map(PartDraws::queues_mut);

@@ -476,7 +476,7 @@ fn a_party_that_comes_for_moments_keeps_no_records_waiting() {
         count_for(&mut world, 1, &[anna]);
     }
     count_for(&mut world, 2, &[anna]);
-    // What was drawn for him lapses.
+    // After a minute, Bert has lapsed on his records.
     leave(&mut world, bert);
     count_for(&mut world, 150, &[anna]);
     let workers = [anna, world.connect(4, "bert")];
