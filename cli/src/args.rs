@@ -8,7 +8,7 @@ use queens_solver::Kernel;
 use crate::commands::animate::AnimateArgs;
 use crate::commands::audit::AuditArgs;
 use crate::commands::bench::BenchArgs;
-use crate::commands::change_job::{PriorityArgs, VerifyMoreArgs};
+use crate::commands::change_job::{CancelArgs, PriorityArgs, VerifyMoreArgs};
 use crate::commands::check::CheckArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::count::CountArgs;
@@ -92,10 +92,7 @@ pub(crate) enum Command {
     /// Worker, kernel, spans, work, core-hours and share.
     Contributions(JobArgs),
 
-    /// Cancel a job for good
-    ///
-    /// Its records stay in the database, but it can't be resumed.
-    Cancel(JobArgs),
+    Cancel(CancelArgs),
 
     Top(TopArgs),
 
@@ -115,7 +112,7 @@ pub(crate) enum Command {
     /// Workers on jobs of lower priority switch to it at once.
     Priority(PriorityArgs),
 
-    /// Have more of a job recounted, even if it is done
+    /// Have more of a job recounted, even if it is done; or end its verification
     VerifyMore(VerifyMoreArgs),
 
     /// Show the verdicts on spans whose counts differed

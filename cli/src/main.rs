@@ -69,8 +69,8 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Priority(args) => {
                 change_job::change(&args.of, JobChange::Priority(args.value.priority.get())).await?;
             }
-            Command::VerifyMore(args) => change_job::verify_more(&args).await?,
-            Command::Cancel(args) => change_job::change(&args, JobChange::Cancel(Empty {})).await?,
+            Command::VerifyMore(args) => return change_job::verify_more(&args).await,
+            Command::Cancel(args) => return change_job::cancel(&args).await,
             Command::Workers(args) => commands::workers::run(&args).await?,
             Command::Audit(args) => commands::audit::run(&args).await?,
             Command::Export(args) => commands::export::run(&args).await?,

@@ -12,8 +12,8 @@ pub(crate) struct TermsArgs {
     #[arg(long = "parts", env = "QUEENS_PARTS", value_name = "A..B")]
     pub(crate) part_range: Option<PartRange>,
 
-    /// Have this percentage of the work recounted by other workers: 0 to 100. By default 1 from n = 20 on, unless all
-    /// connected workers share one invitation; always 1 with --recount-by
+    /// Have this percentage of the work recounted by other parties: 0 to 100. By default 1 from n = 20 on, and with
+    /// --recount-by
     #[arg(long, env = "QUEENS_RECOUNT", value_name = "P")]
     recount: Option<Share>,
 

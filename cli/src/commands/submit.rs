@@ -68,11 +68,16 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let operator = remote.connect().await?;
-    jobs.submit(&operator, |n, job| {
-        jobs.method.choice().explained_in_cluster(n).iter().for_each(|text| say(text));
-        remote.output().print(&json!({ "job": job.to_string() }), || job.to_string())
-    })
-    .await?;
+    let submitted = jobs
+        .submit(&operator, |n, job| {
+            jobs.method.choice().explained_in_cluster(n).iter().for_each(|text| say(text));
+            remote.output().print(&json!({ "job": job.to_string() }), || job.to_string())
+        })
+        .await?;
+    for (_, job) in submitted {
+        let waits_for = operator.job(job).await?.waits_for;
+        waits_for.iter().for_each(|what| say(&format!("job {job} waits for {what}")));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

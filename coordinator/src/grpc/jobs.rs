@@ -185,6 +185,7 @@ impl JobsService {
             Change::Priority(priority) => {
                 JobChange::Priority(Priority::try_from(priority).map_err(RequestRefusal::bad_request)?)
             }
+            Change::EndVerification(_) => JobChange::EndVerification,
             Change::VerifyMore(more) => {
                 let (recount, second_pass) = verify_more(&more).map_err(RequestRefusal::from)?;
                 let recount_by = self.authenticator.arbiter(&more.recount_by)?;

@@ -69,6 +69,7 @@ mod tests {
             jobs::cancel,
             jobs::set_priority,
             jobs::verify_more,
+            jobs::end_verification,
             part_map::cells,
             solution_map::draw_count,
             parts::list_parts,

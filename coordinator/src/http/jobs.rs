@@ -49,7 +49,7 @@ pub(super) struct SubmissionBody {
     /// Counts only these parts of the plan, such as 0..100 with the end excluded; all by default.
     part_range: Option<String>,
     /// The share of the work to recount, in per cent with at most four decimals. The default is 1 if recount_by is
-    /// given, or if n is at least 20 and the connected workers do not all share one invitation; otherwise 0.
+    /// given or n is at least 20; otherwise 0.
     recount: Option<String>,
     /// The only party that recounts: the number or label of an invitation, or a worker's name if the coordinator does
     /// not authenticate. By default, any party except the one that counted.
@@ -216,6 +216,24 @@ pub(super) async fn verify_more(
     let recount = parsed(recount)?;
     let second_pass = some_method(second_pass)?;
     change(&app, &id, JobChange::Verify(Verification { recount, recount_by, second_pass })).await
+}
+
+/// Ends the verification of a job. It is done as soon as nothing of it is in doubt, with the largest share of recounts
+/// that is complete: at least the one with which it was done before. A second pass that is not complete is cancelled.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/jobs/{job}/end-verification",
+    params(("job" = String, Path, description = "The job's number.")),
+    request_body = EmptyBody,
+    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
+))]
+pub(super) async fn end_verification(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    body: Body<EmptyBody>,
+) -> Answer<Job> {
+    let Json(Object(EmptyBody {})) = body?;
+    change(&app, &id, JobChange::EndVerification).await
 }
 
 /// Parses a value, if there is one.

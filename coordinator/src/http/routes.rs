@@ -43,6 +43,7 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("POST", "/api/v1/jobs/{job}/cancel", DECIDE, post(jobs::cancel)),
         ("POST", "/api/v1/jobs/{job}/priority", DECIDE, post(jobs::set_priority)),
         ("POST", "/api/v1/jobs/{job}/verify-more", DECIDE, post(jobs::verify_more)),
+        ("POST", "/api/v1/jobs/{job}/end-verification", DECIDE, post(jobs::end_verification)),
         ("GET", "/api/v1/audit", AUDIT, get(status::audit_entries)),
         ("POST", "/api/v1/login", PUBLIC, post(log_in::log_in)),
         ("POST", "/api/v1/logout", PUBLIC, post(log_in::log_out)),

@@ -76,6 +76,7 @@ impl Handle {
             JobChange::Resume => format!("resume job {job}"),
             JobChange::Priority(priority) => format!("give job {job} priority {priority}"),
             JobChange::Verify(_) => format!("have more of job {job} counted again"),
+            JobChange::EndVerification => format!("end the verification of job {job}"),
             JobChange::Cancel => format!("cancel job {job}"),
         };
         self.decide(what, move |core| core.change_job(job, change)).await

@@ -161,6 +161,7 @@ impl Core {
             JobChange::Resume => self.ledger.resume(now, job),
             JobChange::Priority(priority) => self.ledger.set_priority(now, job, priority),
             JobChange::Verify(more) => self.ledger.verify_more(now, job, more, self.date_ms),
+            JobChange::EndVerification => self.ledger.end_verification(now, job),
             JobChange::Cancel => self.ledger.cancel(now, job),
         };
         if changed.is_ok() {

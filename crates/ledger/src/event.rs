@@ -21,6 +21,8 @@ pub enum JobChange {
     Priority(Priority),
     /// Has more of the job verified.
     Verify(Verification),
+    /// Ends its verification: it is done with what is proved.
+    EndVerification,
     /// Cancels the job.
     Cancel,
 }

@@ -108,7 +108,8 @@ pub(crate) fn job_status(ledger: &Ledger, job: &Job) -> JobStatus {
         JobState::Verifying | JobState::Disputed => {
             waits_for_whom(ledger, job, n_workers == 0).or_else(|| who_holds_back(ledger, job))
         }
-        JobState::Running => who_holds_back(ledger, job),
+        JobState::Running => who_holds_back(ledger, job).or_else(|| lacks_party(ledger, job)),
+        JobState::Planning => lacks_party(ledger, job),
         _ => None,
     };
     let failed = job.counting().map(|counting| &counting.failed);
@@ -189,6 +190,18 @@ fn who_holds_back(ledger: &Ledger, job: &Job) -> Option<String> {
         format!("more than {:.0} s", (seconds / 10.0).floor() * 10.0)
     };
     Some(format!("'{name}', which holds {leases} of it and has reported nothing of that for {since}"))
+}
+
+/// Says that a job will wait for recounts, because all workers that can count it belong to one party.
+fn lacks_party(ledger: &Ledger, job: &Job) -> Option<String> {
+    let share = job.entry().terms.recount;
+    let is_alone = ledger.workers.readiness(job.method()).useful_parties().len() == 1;
+    (share != Share::NOTHING && is_alone).then(|| {
+        format!(
+            "a second party, which recounts {share} of it once all is counted: no party confirms its own counts, and one \
+             is connected"
+        )
+    })
 }
 
 /// Returns the progress of a job's recounts.
@@ -308,7 +321,11 @@ fn waits_for_whom(ledger: &Ledger, job: &Job, is_idle: bool) -> Option<String> {
             _ => "no party confirms its own counts",
         };
         let names = any_of(&recount.names());
-        return Some(format!("{another} than {names} that can count by {}: {why}", job.method()));
+        return Some(format!(
+            "{another} than {names} that can count by {}: {why}; or end the verification by 'queens verify-more {} --end'",
+            job.method(),
+            job.first_pass()
+        ));
     }
     if job.recounts().queues().has_undrawn() && is_idle {
         return Some(

@@ -42,14 +42,12 @@ pub fn default_method(n: BoardSize) -> Method {
     if BY_HALVES.contains(&n.get()) { Method::Halves } else { Method::Search }
 }
 
-/// Returns the default share of a job's work to recount, with this number of connected parties.
-///
-/// A single party can't recount, and the job would never be done; if none is connected yet, several may come. A
-/// submission that [names](crate::Submission::recount_by) the recounting party always has a recount.
+/// Returns the default share of a job's work to recount. It is a property of the job, whoever is connected: the recounts
+/// wait for a second party. A submission that [names](crate::Submission::recount_by) the recounting party always has
+/// one.
 #[must_use]
-pub const fn default_recount(n: BoardSize, n_parties: usize, is_named: bool) -> Share {
-    let is_usual = n.get() >= RECOUNTED_FROM && n_parties != 1;
-    if is_usual || is_named { Share::PERCENT } else { Share::NOTHING }
+pub const fn default_recount(n: BoardSize, is_named: bool) -> Share {
+    if n.get() >= RECOUNTED_FROM || is_named { Share::PERCENT } else { Share::NOTHING }
 }
 
 /// Estimates the seconds that one core needs for a board with a kernel, roughly; 0 for boards that do not take long.
@@ -98,22 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn a_per_cent_is_counted_again_where_somebody_else_can_do_it() {
-        for (n, n_parties, expected) in [
-            (19, 0, Share::NOTHING),
-            (19, 5, Share::NOTHING),
-            (20, 0, Share::PERCENT),
-            (20, 1, Share::NOTHING),
-            (20, 2, Share::PERCENT),
-            (32, 1000, Share::PERCENT),
-        ] {
-            assert_eq!(default_recount(size(n), n_parties, false), expected, "n = {n}, {n_parties} parties");
+    fn a_per_cent_of_a_large_board_is_recounted() {
+        for (n, expected) in [(19, Share::NOTHING), (20, Share::PERCENT), (32, Share::PERCENT)] {
+            assert_eq!(default_recount(size(n), false), expected, "n = {n}");
             // A named party must get something to recount.
-            assert_eq!(
-                default_recount(size(n), n_parties, true),
-                Share::PERCENT,
-                "n = {n}, {n_parties} parties"
-            );
+            assert_eq!(default_recount(size(n), true), Share::PERCENT, "n = {n}");
         }
     }
 

@@ -317,8 +317,8 @@ pub struct SubmitRequest {
     /// The only parts of the plan to count; absent for all.
     #[prost(message, optional, tag = "4")]
     pub part_range: ::core::option::Option<PartRange>,
-    /// The share of the work to recount, in parts per million, 0 to 1000000. If absent, 10000 if recount_by names a party,
-    /// or if n is at least 20 and the connected workers do not all share one invitation; otherwise 0.
+    /// The share of the work to recount, in parts per million, 0 to 1000000. If absent, 10000 if recount_by names a party or
+    /// n is at least 20; otherwise 0.
     #[prost(uint32, optional, tag = "5")]
     pub recount: ::core::option::Option<u32>,
     /// The method of a second pass; METHOD_UNSPECIFIED for none.
@@ -414,7 +414,7 @@ pub struct ChangeJobRequest {
     #[prost(uint64, tag = "1")]
     pub job: u64,
     /// The change; required.
-    #[prost(oneof = "change_job_request::Change", tags = "2, 3, 4, 5, 6")]
+    #[prost(oneof = "change_job_request::Change", tags = "2, 3, 4, 5, 6, 7")]
     pub change: ::core::option::Option<change_job_request::Change>,
 }
 /// Nested message and enum types in `ChangeJobRequest`.
@@ -438,6 +438,10 @@ pub mod change_job_request {
         /// Adds verification. A finished job is open again until the verification is finished.
         #[prost(message, tag = "6")]
         VerifyMore(super::VerifyMore),
+        /// Ends the verification: the job is done as soon as nothing of it is in doubt. The largest share of recounts that is
+        /// complete stays, at least the one with which it was done before; a second pass that is not complete is cancelled.
+        #[prost(message, tag = "7")]
+        EndVerification(super::Empty),
     }
 }
 /// More verification of a job.

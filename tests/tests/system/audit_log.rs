@@ -94,6 +94,10 @@ fn cancel(job: u64) -> Asked {
     Asked::job(job, Change::Cancel(pb::Empty {}), "cancel", json!({}))
 }
 
+fn end_verification(job: u64) -> Asked {
+    Asked::job(job, Change::EndVerification(pb::Empty {}), "end-verification", json!({}))
+}
+
 fn priority(job: u64, priority: i32) -> Asked {
     Asked::job(job, Change::Priority(priority), "priority", json!({ "priority": priority }))
 }
@@ -240,6 +244,11 @@ fn table() -> Vec<(Asked, &'static str)> {
         (verify_more(TWICE, 10_000, Some("search")), "job 4 has a second pass, job 5"),
         (verify_more(OPEN, 1_010_000, None), "a share in per cent"),
         (verify_more(OPEN, 10_000, None), "done"),
+        (end_verification(UNKNOWN), "there is no job 99"),
+        (end_verification(CANCELLED), "job 2 is cancelled and stays so"),
+        (end_verification(SECOND), "job 5 is the second pass of job 4"),
+        (end_verification(DONE), "done"),
+        (end_verification(OPEN), "done"),
         (submit(33, |_| {}, json!({})), "from 0 to 32"),
         (submit(12, |it| it.priority = -1001, json!({ "priority": -1001 })), "-1000 to 1000"),
         (submit(12, |_| {}, json!({})), "done"),

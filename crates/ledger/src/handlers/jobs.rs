@@ -22,8 +22,8 @@ use crate::store::{Block, Phase, Source, Stored, StoredJob};
 use crate::workers::worker_table::Suspicion;
 
 impl Ledger {
-    /// Restores a ledger from `stored`, without workers. Open jobs get new seeds: the stored state may be older than
-    /// one in which their seeds were published.
+    /// Restores a ledger from `stored`, without workers. Jobs of which something is not recorded yet get new seeds: the
+    /// stored state may be older than one in which their seeds were published.
     ///
     /// A job that contradicts itself is set aside and does not affect the others.
     ///

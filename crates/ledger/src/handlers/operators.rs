@@ -36,8 +36,8 @@ pub enum JobRefusal {
         "job {0} is damaged and set aside: restore a backup, or keep the provable records with 'queens-coordinator recover'"
     )]
     Damaged(JobId),
-    /// It is a second pass: only the first pass can have more verified.
-    #[error("job {job} is the second pass of job {first}: have more of job {first} checked")]
+    /// It is a second pass: the verification is that of the first pass.
+    #[error("job {job} is the second pass of job {first}: change the verification of job {first}")]
     IsSecond {
         /// The job.
         job: JobId,

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{JobId, Name, WorkerId};
+use queens_model::{JobId, Name, Party, Share, WorkerId};
 use queens_solver::{Count, Pass};
 
 use crate::effects::{Comparison, Judgement};
@@ -52,14 +52,74 @@ pub(crate) fn drawn(ledger: &mut Ledger, draw: &Draw, drawn: Drawn) {
         return;
     }
     let mut drawn = drawn;
-    for recorded in std::mem::take(&mut drawn.records) {
-        let key = (recorded.record.span.part(), recorded.record.span.from());
-        if !is_closed(ledger, id, &recorded) {
-            insert(ledger, id, recorded);
-            settle(ledger, id, key);
+    let records = std::mem::take(&mut drawn.records);
+    let (closed, records): (Vec<_>, Vec<_>) = records.into_iter().partition(|it| is_closed(ledger, id, it));
+    if let Some(share) = ledger.jobs.get(id).and_then(|job| job.recounts().withdrawn()) {
+        if !drop_arbiter(ledger, id, share, &records) {
+            let span = |recorded: &Recorded| recorded.record.span;
+            let undisputed = records.iter().filter(|it| !is_disputed(it)).map(span);
+            ledger.change_job(id, |job| job.leave_undrawn(closed.iter().map(span), undisputed));
+            ledger.effects.change_entry(id);
+            change(ledger, id, |recounts, _| recounts.searched(draw.after, &drawn));
+            end_withdrawal(ledger, id);
         }
+        return;
+    }
+    for recorded in records {
+        let key = (recorded.record.span.part(), recorded.record.span.from());
+        insert(ledger, id, recorded);
+        settle(ledger, id, key);
     }
     change(ledger, id, |recounts, _| recounts.searched(draw.after, &drawn));
+}
+
+/// Ends the recounts of a job, but for records that are in doubt. First, a search finds the largest share of which all
+/// drawn records are confirmed. That needs no memory of earlier shares, which a restart would lose.
+pub(crate) fn withdraw(ledger: &mut Ledger, id: JobId) {
+    let is_verified = |job: &&Job| job.is_complete() && job.recounts().are_done();
+    let Some(job) = ledger.jobs.get(id).filter(|job| job.is_open() && !is_verified(job)) else { return };
+    let share = job.entry().terms.recount;
+    if job.is_complete() {
+        ledger.cancel_leases_of_job(id);
+        change(ledger, id, |recounts, counting| {
+            recounts.forget_undisputed(counting.plan());
+            recounts.withdraw(share);
+        });
+    } else {
+        // Nothing is recounted before everything is recorded.
+        ledger.change_job(id, |job| {
+            job.set_recount(Share::NOTHING);
+            job.set_recount_by(None);
+        });
+    }
+    ledger.effects.change_entry(id);
+}
+
+/// Drops the arbiter if others have confirmed one of these records without it: they sufficed before it was named. The
+/// search begins again then. Returns whether that is so.
+fn drop_arbiter(ledger: &mut Ledger, id: JobId, share: Share, records: &[Recorded]) -> bool {
+    let Some(job) = ledger.jobs.get(id).filter(|job| job.arbiter().is_some()) else { return false };
+    let is_confirmed =
+        |it: &Recorded| agreed_with(ledger, job, it, None).is_some_and(|agreed| agreed == it.count());
+    if !records.iter().any(is_confirmed) {
+        return false;
+    }
+    ledger.change_job(id, |job| {
+        job.set_recount(share);
+        job.set_recount_by(None);
+    });
+    ledger.effects.change_entry(id);
+    change(ledger, id, |recounts, _| recounts.withdraw(share));
+    true
+}
+
+/// Searches for what is in doubt once the share is known. A share that draws no record is nothing.
+fn end_withdrawal(ledger: &mut Ledger, id: JobId) {
+    let Some(job) = ledger.jobs.get(id).filter(|job| job.recounts().are_known()) else { return };
+    if job.recounts().least_drawn() >= job.entry().terms.recount {
+        ledger.change_job(id, |job| job.set_recount(Share::NOTHING));
+    }
+    change(ledger, id, |recounts, _| recounts.search());
 }
 
 /// Begins to search a completely recorded job for records to recount, unless that has begun.
@@ -174,8 +234,12 @@ fn is_closed(ledger: &Ledger, id: JobId, recorded: &Recorded) -> bool {
 /// Returns the count of a record on which enough parties agree.
 fn agreed(ledger: &Ledger, id: JobId, recorded: &Recorded) -> Option<Count> {
     let job = ledger.jobs.get(id)?;
+    agreed_with(ledger, job, recorded, job.arbiter())
+}
+
+fn agreed_with(ledger: &Ledger, job: &Job, recorded: &Recorded, arbiter: Option<Party>) -> Option<Count> {
     let n_parties = job.recounts().n_parties(recorded.record.span.part());
-    settled(recorded, ledger.workers.suspects(), job.arbiter(), n_parties)
+    settled(recorded, ledger.workers.suspects(), arbiter, n_parties)
 }
 
 /// The number of disputed records of a job that people are told about one by one.

@@ -1,7 +1,5 @@
 //! Handles submissions of jobs.
 
-use std::collections::BTreeSet;
-
 use queens_model::{JobId, PartRange, Submission, Terms, default_recount, price_of_job};
 use queens_solver::{BoardSize, Method, parts_in_counting_order};
 use thiserror::Error;
@@ -100,7 +98,7 @@ impl Ledger {
         let id = next_id(self);
         let &Submission { n, method, priority, part_range, recount, recount_by, second_pass, confirmed: _ } =
             asked;
-        let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(self), recount_by.is_some()));
+        let recount = recount.unwrap_or_else(|| default_recount(n, recount_by.is_some()));
         let terms = Terms { part_range, recount, recount_by, seed, ..Terms::default() };
         add(self, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
         if let Some(method) = second_pass {
@@ -108,12 +106,6 @@ impl Ledger {
         }
         Ok(id)
     }
-}
-
-/// Returns the number of parties with workers that may get work.
-fn n_parties(ledger: &Ledger) -> usize {
-    let workers = ledger.workers.iter().filter(|(_, worker)| !worker.blocked);
-    workers.map(|(_, worker)| worker.party()).collect::<BTreeSet<_>>().len()
 }
 
 /// Adds the second pass of a job, by this method.

@@ -1,11 +1,11 @@
-//! Handles operators' requests for more verification.
+//! Handles operators' requests for more verification, or for its end.
 
 use std::time::Duration;
 
 use queens_model::JobId;
 
 use crate::event::Verification;
-use crate::handlers::jobs::finish_if_complete;
+use crate::handlers::jobs::{close, finish_if_complete};
 use crate::handlers::operators::JobRefusal;
 use crate::handlers::recounts;
 use crate::handlers::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
@@ -55,7 +55,7 @@ impl Ledger {
             }
         }
         if let Some(share) = more.recount.filter(|share| *share > terms.recount) {
-            self.change_job(id, |job| job.raise_recount(share));
+            self.change_job(id, |job| job.set_recount(share));
             recounts::look_again(self, id);
         }
         if let Some(method) = more.second_pass {
@@ -66,6 +66,34 @@ impl Ledger {
         }
         self.effects.change_entry(id);
         // The request may need no new work.
+        finish_if_complete(self, id);
+        assign(self);
+        Ok(())
+    }
+
+    /// Ends the verification of a job, which is done then as soon as nothing of it is in doubt. The largest share of
+    /// recounts that is complete stays: at least the one with which the job was done before. A second pass that is not
+    /// complete is cancelled. Has no effect on a job that is done.
+    ///
+    /// # Errors
+    /// If there is no such job, or it is cancelled, damaged, or a second pass.
+    pub fn end_verification(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+        self.advance(now);
+        let job = self.jobs.get(id).ok_or(JobRefusal::Unknown(id))?;
+        if matches!(job.phase(), Phase::Cancelled | Phase::Damaged) {
+            return Err(JobRefusal::over(job));
+        }
+        if let Some(first) = job.entry().terms.second_of {
+            return Err(JobRefusal::IsSecond { job: id, first });
+        }
+        let second = job.second().and_then(|second| self.jobs.get(second));
+        if let Some(second) = second.filter(|second| second.is_open() && !second.is_complete()).map(Job::id) {
+            close(self, second, Phase::Cancelled);
+            self.change_job(id, |job| job.set_second(None));
+        }
+        for pass in self.jobs.passes(id) {
+            recounts::withdraw(self, pass);
+        }
         finish_if_complete(self, id);
         assign(self);
         Ok(())

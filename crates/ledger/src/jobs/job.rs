@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Arbiter, JobId, JobIdentity, Party, Priority, Progress, Share};
-use queens_solver::{Choice, Method, Plan};
+use queens_model::{Arbiter, JobId, JobIdentity, Party, Priority, Progress, Share, Terms};
+use queens_solver::{Choice, Method, Plan, Span};
 
 use crate::jobs::agreement::PassMismatch;
 use crate::jobs::counting::Counting;
 use crate::jobs::recounts::Recounts;
+use crate::store::draw::largest_without;
 use crate::store::{Coverage, JobEntry, Phase};
 
 /// The order in which jobs are served: by priority, then by submission. A second pass follows its first.
@@ -185,9 +186,22 @@ impl Job {
         self.entry.terms.seed = seed;
     }
 
-    /// Raises the share of the work to recount.
-    pub(crate) fn raise_recount(&mut self, share: Share) {
-        self.entry.terms.recount = self.entry.terms.recount.max(share);
+    /// Sets the share of the work to recount.
+    pub(crate) fn set_recount(&mut self, share: Share) {
+        self.entry.terms.recount = share;
+    }
+
+    /// Lowers the share of the work to recount until no record of the `open` spans is drawn. Notes which share draws one of
+    /// the `confirmed` spans.
+    pub(crate) fn leave_undrawn(
+        &mut self,
+        confirmed: impl Iterator<Item = Span>,
+        open: impl Iterator<Item = Span>,
+    ) {
+        let Terms { seed, recount, .. } = self.entry.terms;
+        let largest = |span: Span| largest_without(seed, self.entry.id, span.part(), span.from());
+        confirmed.map(largest).for_each(|share| self.recounts.note_drawn(share));
+        self.entry.terms.recount = open.map(largest).fold(recount, Share::min);
     }
 
     /// Sets the party that recounts from now on.

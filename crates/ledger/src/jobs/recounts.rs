@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::Party;
+use queens_model::{Party, Share};
 use queens_solver::{Plan, Span};
 
 use crate::jobs::queues::{Break, Queues};
@@ -41,6 +41,10 @@ pub(crate) struct Recounts {
     /// The estimated work of all of them.
     work: u128,
     search: Search,
+    /// The share of recounts before this search, if its result lowers the share because the recounts end.
+    withdrawn: Option<Share>,
+    /// The smallest share above which that search has seen a confirmed record drawn.
+    least_drawn: Share,
     /// The number of records that this search has looked at, and their parties.
     n_seen: u64,
     seen: BTreeSet<Party>,
@@ -80,6 +84,16 @@ impl Recounts {
     /// Whether all records were looked at, so that no more will be drawn.
     pub(crate) fn are_known(&self) -> bool {
         self.search == Search::Ended
+    }
+
+    /// Returns the share of recounts before this search, if its result lowers the share because the recounts end.
+    pub(crate) fn withdrawn(&self) -> Option<Share> {
+        self.withdrawn
+    }
+
+    /// Returns the smallest share above which that search has seen a confirmed record drawn.
+    pub(crate) fn least_drawn(&self) -> Share {
+        self.least_drawn
     }
 
     pub(crate) fn n_seen(&self) -> u64 {
@@ -170,9 +184,21 @@ impl Recounts {
 
 /// Changes.
 impl Recounts {
+    /// Searches all records from the first one, for a lower share than this.
+    pub(crate) fn withdraw(&mut self, share: Share) {
+        self.search();
+        (self.withdrawn, self.least_drawn) = (Some(share), Share::ALL);
+    }
+
+    /// Notes that a confirmed record is drawn by each larger share.
+    pub(crate) fn note_drawn(&mut self, share: Share) {
+        self.least_drawn = self.least_drawn.min(share);
+    }
+
     /// Searches all records from the first one.
     pub(crate) fn search(&mut self) {
         self.search = Search::After(None);
+        self.withdrawn = None;
         self.n_seen = 0;
         self.seen.clear();
     }

@@ -56,7 +56,7 @@ pub(crate) enum Contradiction {
     Second(JobId),
 }
 
-/// Restores a job, with a new seed if it is open. Sets it aside if its stored state is invalid.
+/// Restores a job, with a new seed unless all of it is recorded. Sets it aside if its stored state is invalid.
 ///
 /// # Errors
 /// If it was made under another decomposition.
@@ -108,7 +108,8 @@ fn whole(stored: StoredJob, run: Run) -> Result<Job, Contradiction> {
         return Err(Contradiction::Phase(entry.phase));
     }
     let mut restored = Job::new(entry, counting).restored();
-    if restored.is_open() {
+    // Whoever knows the seed knows which records nobody recounts. That helps with records to come alone.
+    if restored.is_open() && !restored.is_complete() {
         restored.set_seed(run.seed(job));
     }
     if has_second_counts && let Some((recounts, _)) = restored.recounting_mut() {

@@ -108,11 +108,17 @@ impl Draw {
 /// seed as its key, all of them little-endian. A record is drawn if hash / 2^64 is below the share.
 #[must_use]
 pub fn is_drawn(seed: u128, share: Share, job: JobId, part: u32, first: u64) -> bool {
+    largest_without(seed, job, part, first) < share
+}
+
+/// Returns the largest share for which a record is not drawn.
+pub(crate) fn largest_without(seed: u128, job: JobId, part: u32, first: u64) -> Share {
     let mut hasher = SipHasher24::new_with_key(&seed.to_le_bytes());
     hasher.write(&job.0.to_le_bytes());
     hasher.write(&part.to_le_bytes());
     hasher.write(&first.to_le_bytes());
-    (u128::from(hasher.finish()) * u128::from(Share::ALL.ppm())) >> 64 < u128::from(share.ppm())
+    let ppm = (u128::from(hasher.finish()) * u128::from(Share::ALL.ppm())) >> 64;
+    u32::try_from(ppm).ok().and_then(|ppm| Share::of_ppm(ppm).ok()).unwrap_or(Share::ALL)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ fn come_back(world: &mut World, id: u64, name: &str, late: &Delta) -> WorkerId {
     world.connect_with(id, name, vec![held])
 }
 
-fn leave(world: &mut World, id: WorkerId) {
+pub(crate) fn leave(world: &mut World, id: WorkerId) {
     world.ledger.goodbye(world.now, id);
     world.workers.remove(&id);
     world.carry_out();

@@ -5,6 +5,7 @@ mod belief;
 mod beside_draws;
 mod damaged;
 mod drawn;
+mod ending;
 mod invitations;
 mod methods;
 mod opinions;

@@ -4,29 +4,34 @@ use queens_ledger::SubmissionRefusal;
 use queens_model::{Share, Submission};
 use queens_solver::Method;
 
-use crate::world::{World, size};
+use crate::world::{World, priority, size};
 
 fn unsaid(n: u8) -> Submission {
     Submission { recount: None, confirmed: false, ..Submission::new(size(n), Method::Search) }
 }
 
+/// Also with one party, whose records wait for a second one then.
 #[test]
-fn a_per_cent_is_counted_again_if_two_parties_can_do_it_or_nobody_is_there_yet() {
+fn a_per_cent_of_a_large_board_is_recounted_whoever_is_there() {
     let mut world = World::new();
     let recount = |world: &mut World, asked: &Submission| {
         let job = world.submit_on(asked).expect("it is taken");
-        world.job(job).terms.recount
+        (job, world.job(job).terms.recount)
     };
-    assert_eq!(recount(&mut world, &unsaid(20)), Share::PERCENT, "nobody is there yet");
-    world.connect(1, "anna");
-    assert_eq!(recount(&mut world, &unsaid(20)), Share::NOTHING, "nobody could count anna's work again");
-    let said = Submission { recount: Some(Share::PERCENT), ..unsaid(20) };
-    assert_eq!(recount(&mut world, &said), Share::PERCENT, "somebody has said so");
+    assert_eq!(recount(&mut world, &unsaid(20)).1, Share::PERCENT);
+    assert_eq!(recount(&mut world, &unsaid(19)).1, Share::NOTHING);
+    let nothing = Submission { recount: Some(Share::NOTHING), ..unsaid(20) };
+    assert_eq!(recount(&mut world, &nothing).1, Share::NOTHING, "somebody has said so");
+    let anna = world.connect(1, "anna");
+    let (job, share) = recount(&mut world, &unsaid(20));
+    assert_eq!(share, Share::PERCENT);
+    let waits_for = |world: &World| world.job(job).waits_for.unwrap_or_default();
+    world.ledger.set_priority(world.now, job, priority(1)).expect("it is open");
+    world.carry_out();
+    assert!(world.step(anna));
+    assert!(waits_for(&world).starts_with("a second party"), "{}", waits_for(&world));
     world.connect(2, "bert");
-    assert_eq!(recount(&mut world, &unsaid(20)), Share::PERCENT);
-    assert_eq!(recount(&mut world, &unsaid(19)), Share::NOTHING, "it is over soon");
-    world.ledger.block(world.now, &"bert".parse().expect("a name"));
-    assert_eq!(recount(&mut world, &unsaid(20)), Share::NOTHING, "bert gets no work");
+    assert_eq!(waits_for(&world), "");
 }
 
 #[test]
