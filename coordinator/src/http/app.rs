@@ -10,13 +10,14 @@ use axum::extract::Query;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::routing::MethodRouter;
 use queens_event_loop::{Handle, Snapshot, Stopped};
-use queens_model::{JobId, JobStatus, PageUrl};
+use queens_model::{JobId, JobStatus};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::refusal::RequestRefusal;
 use super::rendered_pages::RenderedPages;
+use super::server::PageOptions;
 use super::summaries::{Job, SummaryStream};
 use crate::access::{Authenticator, Requirement};
 use crate::refusal::find;
@@ -39,8 +40,7 @@ pub(super) struct App {
     pub(super) authenticator: Authenticator,
     /// The rendered public pages; `None` if there are none.
     pub(super) public: Option<Arc<RenderedPages>>,
-    /// The page about the count and its programs.
-    pub(super) about: Option<Arc<PageUrl>>,
+    pub(super) options: Arc<PageOptions>,
 }
 
 impl App {

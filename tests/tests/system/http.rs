@@ -156,7 +156,16 @@ fn answers_are_as_the_document_says() {
         (&job["solutions"], &job["agrees"], &job["priority"]),
         (&json!("14200"), &json!(true), &json!(3))
     );
+    let certificate = site.get("/api/v1/jobs/1/certificate");
+    let attached = certificate.header("content-disposition");
+    assert_eq!((certificate.status, attached), (200, Some("attachment; filename=\"q12-job-1.certificate\"")));
+    assert!(certificate.body.starts_with("queens certificate\t"), "{certificate:?}");
+    wait_for("it to count as exported", || !site.get("/api/v1/jobs/1").json()["exported_ms"].is_null());
     check(&document, &site.post("/api/v1/jobs", r#"{"n":22}"#).json(), "Job");
+    assert!(refused(&site.get("/api/v1/jobs/2/certificate"), 409).contains("is not done"));
+    refused(&site.get("/api/v1/jobs/7/certificate"), 404);
+    let elsewhere = [("Sec-Fetch-Site", "cross-site")];
+    refused(&site.request("GET", "/api/v1/jobs/1/certificate", &elsewhere, ""), 403);
     wait_for("a worker that counts and a history", || {
         let counting = site.get("/api/v1/workers").json()["workers"][0]["counting"].is_object();
         let sampled = !site.get("/api/v1/jobs/2/history").json()["samples"][0].is_null();
