@@ -31,7 +31,8 @@ mod status;
 mod summaries;
 mod workers;
 
+pub(crate) use app::PageOptions;
 pub(crate) use image::ImageName;
 pub(crate) use security_headers::Hosts;
+pub(crate) use server::Site;
 pub use server::serve_pages_to_all;
-pub(crate) use server::{PageOptions, Site};

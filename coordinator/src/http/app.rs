@@ -10,14 +10,14 @@ use axum::extract::Query;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::routing::MethodRouter;
 use queens_event_loop::{Handle, Snapshot, Stopped};
-use queens_model::{JobId, JobStatus};
+use queens_model::{JobId, JobStatus, PageUrl};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
+use super::image::ImageName;
 use super::refusal::RequestRefusal;
 use super::rendered_pages::RenderedPages;
-use super::server::PageOptions;
 use super::summaries::{Job, SummaryStream};
 use crate::access::{Authenticator, Requirement};
 use crate::refusal::find;
@@ -41,6 +41,19 @@ pub(super) struct App {
     /// The rendered public pages; `None` if there are none.
     pub(super) public: Option<Arc<RenderedPages>>,
     pub(super) options: Arc<PageOptions>,
+}
+
+/// What an operator chooses for the pages.
+#[derive(Debug, Default)]
+pub(crate) struct PageOptions {
+    /// Whether everybody sees the jobs and the sums of each person.
+    pub(crate) is_public: bool,
+    /// A page that offers the programs.
+    pub(crate) about: Option<PageUrl>,
+    /// The image that a volunteer runs.
+    pub(crate) image: Option<ImageName>,
+    /// The URL of the coordinator for workers.
+    pub(crate) url: String,
 }
 
 impl App {

@@ -16,14 +16,12 @@ use axum::routing::get;
 use prometheus_client::registry::Registry;
 use queens_event_loop::Handle;
 use queens_event_loop::metrics::register_leading;
-use queens_model::PageUrl;
 use queens_store::postgres::{LeaderView, Standby};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::app::App;
+use super::app::{App, PageOptions};
 use super::certificate::IsDownload;
-use super::image::ImageName;
 use super::refusal::{LARGEST_BODY, Reason, RequestRefusal, error_page, is_of_a_person, not_found};
 use super::rendered_pages::RenderedPages;
 use super::routes::routes;
@@ -56,19 +54,6 @@ pub(crate) struct Site {
     pub(crate) hosts: Hosts,
     /// The most connections of the port.
     pub(crate) n_connections: usize,
-}
-
-/// What an operator chooses for the pages.
-#[derive(Debug, Default)]
-pub(crate) struct PageOptions {
-    /// Whether everybody sees the jobs and the sums of each person.
-    pub(crate) is_public: bool,
-    /// A page that offers the programs.
-    pub(crate) about: Option<PageUrl>,
-    /// The image that a volunteer runs.
-    pub(crate) image: Option<ImageName>,
-    /// The URL of the coordinator for workers.
-    pub(crate) url: String,
 }
 
 impl Site {
