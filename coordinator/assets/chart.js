@@ -9,8 +9,8 @@ const part = (tag, attributes, text) => {
   return element;
 };
 
-/** Approximate width of a text in pixels. */
-const wide = (text) => 7 * text.length;
+/** The places left and right of a curve, in pixels: the same in all charts, so that their times are in line. */
+const LEFT = 62, RIGHT = 74;
 
 /** Rounds up to a round number. */
 function ceiling(value) {
@@ -34,32 +34,27 @@ function runsOf({ step_seconds, samples }) {
 export const throughput = (method) =>
   ({ what: "throughput", unit: `${unitsOf(method)} a second`, mark: prefixed, say: (value) => speed(value, method) });
 
-/** Draws the speeds by search and by halves. A method without samples has no chart; if neither has any, the search's chart says so. */
+/** Draws the speeds by search and by halves. */
 export function drawSpeeds(curves, what) {
-  const has = (method) => Boolean(curves?.[method].samples.length);
-  $("halves-part").hidden = !has("halves");
-  $("search-part").hidden = has("halves") && !has("search");
   for (const method of ["search", "halves"]) drawChart($(`${method}-chart`), curves?.[method], { ...throughput(method), what });
+  $("curves").hidden = $("search-chart").parentElement.hidden && $("halves-chart").parentElement.hidden;
 }
 
-/** Draws a curve of a history; the last argument describes the curve, as `throughput` does. Returns whether there are enough samples. */
+/** Draws a curve of a history, unless it has too few samples; the last argument describes it, as `throughput` does. */
 export function drawChart(svg, curve, { what, unit, isWhole, mark, say }) {
   const samples = curve?.samples ?? [];
+  svg.parentElement.hidden = samples.length < 2;
+  if (samples.length < 2) return;
+  svg.closest("section").hidden = false;
   const width = svg.clientWidth || 600, height = svg.clientHeight || 240;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  if (samples.length < 2) {
-    svg.replaceChildren(part("text", { x: 8, y: 24 }, "There are too few samples for a curve."));
-    svg.setAttribute("aria-label", `no ${what} to show yet`);
-    return false;
-  }
   const most = samples.reduce((most, sample) => (sample.mean > most.mean ? sample : most));
   const latest = samples.at(-1), lastText = latest.mean === 0 ? "0" : mark(latest.mean);
-  const top = 38, bottom = 22, right = 10 + wide(lastText);
+  const top = 38, bottom = 22, left = LEFT, right = RIGHT;
   const limit = ceiling(Math.max(most.mean, 1));
   // There is no half worker.
   const shares = isWhole && limit % 2 ? [0, 1] : [0, 0.5, 1];
   const marks = shares.map((share) => [share * limit, share === 0 ? "0" : mark(share * limit)]);
-  const left = 10 + Math.max(...marks.map(([, text]) => wide(text)));
   const runs = runsOf(curve);
   const from = runs[0][0].at, to = latest.at_ms;
   const x = (at) => left + (width - left - right) * (at - from) / Math.max(to - from, 1);
@@ -78,24 +73,23 @@ export function drawChart(svg, curve, { what, unit, isWhole, mark, say }) {
     part("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, text),
   ]);
 
-  // The largest value is above its point, the last one right of the curve.
+  // The last value is right of the curve, the largest one above its point and never beyond the curve's ends.
   const [peak, end] = [most, latest].map((sample) => ({ cx: x(sample.at_ms), cy: y(sample.mean), r: 3.5, class: "mark" }));
-  const peakText = `peak ${mark(most.mean)}`;
-  const peakX = Math.min(Math.max(peak.cx - wide(peakText) / 2, left + 2), width - right - wide(peakText));
-  const labels = [
-    part("circle", peak), part("text", { class: "label", x: peakX, y: peak.cy - 8 }, peakText),
-    part("circle", end), part("text", { class: "label", x: end.cx + 7, y: end.cy + 4 }, lastText),
-  ];
+  const third = (width - left - right) / 3;
+  const anchor = peak.cx < left + third ? "start" : peak.cx > width - right - third ? "end" : "middle";
+  const labels = [part("circle", end), part("text", { class: "label", x: end.cx + 7, y: end.cy + 4 }, lastText)];
+  if (most !== latest) {
+    labels.push(part("circle", peak), part("text", { class: "label", x: peak.cx, y: peak.cy - 8, "text-anchor": anchor }, `peak ${mark(most.mean)}`));
+  }
 
   const isLong = to - from > 86_400_000;
   const clock = (at) => new Date(at).toLocaleString([], isLong ? { dateStyle: "short" } : { timeStyle: curve.step_seconds < 10 ? "medium" : "short" });
   svg.replaceChildren(...gaps, ...axis, ...curves, ...labels,
     part("text", { x: 2, y: 12 }, `${unit} (right: the last value)`),
     part("text", { x: left, y: height - 5 }, clock(from)),
-    part("text", { x: width - 2, y: height - 5, "text-anchor": "end" }, clock(to)));
+    part("text", { x: width - right, y: height - 5, "text-anchor": "end" }, clock(to)));
   const measured = samples.reduce((sum, sample) => sum + sample.measured_seconds, 0);
   const mean = samples.reduce((sum, sample) => sum + sample.mean * sample.measured_seconds, 0) / measured;
   const missing = gaps.length === 0 ? "" : `; not measured ${gaps.length === 1 ? "once" : `${gaps.length} times`} in between`;
   svg.setAttribute("aria-label", `${what} from ${clock(from)} to ${clock(to)}: ${say(latest.mean)} at the end, ${say(mean)} on average, at most ${say(most.mean)}${missing}`);
-  return true;
 }

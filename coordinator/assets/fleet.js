@@ -1,6 +1,6 @@
 // Texts about a worker, and the operators' actions on all workers of a name.
 
-import { ask, attempt, duration, h, post } from "./page.js";
+import { ask, attempt, button, duration, h, post } from "./page.js";
 
 /** The path of the page of a name. */
 export const workerPage = (name) => `/workers/${encodeURIComponent(name)}`;
@@ -33,20 +33,18 @@ export async function change(line, name, what, then) {
   then();
 }
 
-/** The buttons for all workers of a name; calls `then` after each action. */
-export function workerActions(line, then) {
+/** The buttons for all workers of a name, with the line that shows their results; calls `then` after each action. */
+export function workerActions(then) {
   let name;
-  const button = (text, what, question, className) => h("button", {
-    type: "button", className, onclick: async () => {
-      if (!question || await ask(question(name), text)) change(line, name, what, then);
-    },
-  }, text);
-  const drain = button("Drain", "drain", (name) => `Drain all workers named ${name}? They report what they have counted and end.`);
-  const block = button("Block", "block", (name) => `Block the name ${name}? Its workers get no leases, now and after reconnecting.`, "danger");
-  const unblock = button("Unblock", "unblock");
-  const element = h("div", { className: "actions" }, drain, block, unblock);
+  const line = h("p", { className: "said", role: "status" });
+  const action = (text, what, question, look) => button(text, async () => {
+    if (!question || await ask(question(name), text, look)) change(line, name, what, then);
+  }, "calm");
+  const drain = action("Drain", "drain", (name) => `Drain all workers named ${name}? They report what they have counted and end.`);
+  const block = action("Block", "block", (name) => `Block the name ${name}? Its workers get no leases, now and after reconnecting.`, "danger");
+  const unblock = action("Unblock", "unblock");
   return {
-    element,
+    element: h("div", {}, h("div", { className: "actions" }, drain, block, unblock), line),
     show(now, isBlocked) {
       name = now;
       block.hidden = isBlocked;

@@ -1,24 +1,23 @@
 // The page of one job.
 
-import { $, agreement, countTitle, duration, follow, get, grouped, h, isOver, jobActions, partText, pathPart, percent, repeat, reveal, say, showEvents, speed, subproblems, timeLeft, took } from "./page.js";
+import { $, agreement, countTitle, duration, follow, get, grouped, h, isOver, jobActions, moment, partText, pathPart, percent, repeat, reveal, say, showEvents, speed, subproblems, timeLeft, took } from "./page.js";
 import { drawChart, throughput } from "./chart.js";
 import { makeHeat } from "./heat.js";
 import { makePicture } from "./picture.js";
 
 const id = pathPart(2);
-const actions = jobActions($("said"));
+const actions = jobActions();
 const showHeat = makeHeat(id);
 const showPicture = makePicture(id);
 $("actions").append(actions.element);
 const isThere = reveal("job", "map", "events", "counters", "curve");
 
-let method = "search", isDisputed = false, hasEnded = false, hasMap = false;
+let method = "search", isDisputed = false, hasMap = false;
 const unitsTitle = () => (method === "halves" ? "Units of work" : "Nodes");
 
 /** Hides the elements that do not apply to a finished or to an open job. */
 function leaveOut(job) {
   const isDone = job.state === "done";
-  document.body.classList.toggle("is-done", isDone);
   for (const element of document.querySelectorAll("[data-when]")) {
     element.hidden = !{ done: isDone, open: !isDone, over: isOver(job) }[element.dataset.when];
   }
@@ -28,7 +27,6 @@ function leaveOut(job) {
   const others = job.part_range === null ? "" : ", or the job excludes the part";
   say($("heat-blank"), job.method === "search"
     ? `blank: such queens attack each other, or a rotated or mirrored image is counted instead${others}` : `blank: no part${others}`);
-  $("actions").hidden = isDone;
 }
 
 function show(job) {
@@ -51,7 +49,7 @@ function show(job) {
   say($("took"), took(job.seconds));
   say($("mean"), job.seconds > 0 ? speed(Number(job.work) / job.seconds, job.method) : "–");
   say($("subproblems"), grouped(job.subproblems));
-  say($("share"), `${percent(job.fraction)} (${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems)`);
+  say($("share"), `${percent(job.fraction)} of the work is done: ${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems`);
   $("bar").value = job.fraction;
   say($("now"), speed(job.work_per_second, job.method));
   say($("hour"), speed(job.work_per_second_hour, job.method));
@@ -65,15 +63,21 @@ function show(job) {
   say($("nodes"), grouped(job.work));
   say($("work-title"), unitsTitle());
   $("unit").hidden = method !== "halves";
-  const date = (ms) => ms === null ? "–" : new Date(ms).toLocaleString();
-  say($("submitted"), date(job.created_ms));
-  say($("begun"), date(job.started_ms));
-  say($("end"), job.state === "cancelled" ? "Cancelled" : "Finished");
-  say($("finished"), date(job.finished_ms));
-  hasEnded = isOver(job);
-  const worth = job.bound ? `; ${job.state === "done" ? "" : "when the job is done: "}${job.bound}` : "";
+  say($("submitted"), moment(job.created_ms));
+  say($("begun"), moment(job.started_ms));
+  const end = job.state === "cancelled" ? "Cancelled" : "Finished", last = ["finished_ms", "started_ms", "created_ms"].find((time) => job[time] !== null);
+  say($("end"), end);
+  say($("finished"), moment(job.finished_ms));
+  say($("when-title"), { finished_ms: end, started_ms: "Started", created_ms: "Submitted" }[last]);
+  say($("when"), moment(job[last]));
+  // The certificate of the first pass has both.
+  $("certificate").hidden = !isDone || job.second_of !== null;
+  $("download").href = `/api/v1/jobs/${id}/certificate`;
+  say($("check"), `queens check q${job.n}-job-${id}.certificate`);
+  say($("proof"), job.proof ?? "When the job is done, a certificate proves its number to everybody.");
   const by = job.recount_by === null ? "" : `; only ${job.recount_by} recounts`;
-  say($("checked"), `${grouped(job.verified)} ${job.verified === 1 ? "span" : "spans"} confirmed by a second party${by}${worth}`);
+  $("checked").hidden = job.recount === 0 && job.verified === 0;
+  say($("checked"), `${grouped(job.verified)} ${job.verified === 1 ? "span" : "spans"} confirmed by a second party${by}`);
   say($("identity"), job.identity);
   $("disputes").hidden = job.disputes === null;
   $("disputes").className = job.cases ? "bad" : "warn";
@@ -88,7 +92,7 @@ function show(job) {
   $("other-pass").hidden = other === null;
   if (other !== null) {
     const link = h("a", { href: `/jobs/${other}` }, `job ${other}`);
-    $("other-pass").replaceChildren(job.second === null ? "This is the second pass of " : "Its second pass is ", link, ".");
+    $("other-pass").replaceChildren(...(job.second === null ? ["This is the second pass of ", link, ", whose certificate has both."] : ["Its second pass is ", link, "."]));
   }
   $("mismatch").hidden = job.pass_mismatch === null;
   say($("mismatch"), job.pass_mismatch === null ? "" : `Mismatch: ${job.pass_mismatch}.`);
@@ -111,13 +115,7 @@ const coreHours = (seconds) => {
 };
 
 let curve;
-function redraw() {
-  const isDrawn = drawChart($("chart"), curve, throughput(method));
-  // A job that was too short never gets a curve.
-  $("chart").parentElement.hidden = hasEnded && !isDrawn;
-  say($("chart-said"), isDrawn ? "Gaps are times without counting, or without a coordinator."
-    : hasEnded ? "The job was too short for a curve, which has a point for each second." : "The curve appears after some seconds of counting.");
-}
+const redraw = () => drawChart($("chart"), curve, throughput(method));
 addEventListener("resize", redraw);
 
 const showMap = repeat(1, async () => {

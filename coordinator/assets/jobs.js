@@ -1,11 +1,11 @@
 // The page of all jobs, with the form that submits one.
 
-import { $, agreement, ask, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, timeLeft, took } from "./page.js";
+import { $, agreement, ask, attempt, duration, fleetText, fleetTroubles, follow, grouped, h, isOver, jobActions, percent, get, post, repeat, say, showEvents, speed, timeLeft, took } from "./page.js";
 import { drawChart, drawSpeeds } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
 
-const said = $("said");
-
+// A wrong field is shown.
+$("submit").addEventListener("invalid", () => { $("submit").querySelector("details").open = true; }, true);
 $("submit").addEventListener("submit", (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
@@ -18,15 +18,14 @@ $("submit").addEventListener("submit", (event) => {
   // As for 'queens submit', the coordinator decides which jobs must be confirmed.
   const submit = () => post("jobs", job).catch(async (error) => {
     if (!error.confirm) throw error;
-    if (!await ask(`${error.confirm}. Submit it?`, "Submit the job")) throw new Error("you went back");
-    return post("jobs", { ...job, confirm: true });
+    return await ask(`${error.confirm}. Submit it?`, "Submit the job") && post("jobs", { ...job, confirm: true });
   });
-  attempt(said, submit, `The job for n = ${n} is submitted.`).then(load);
+  attempt($("said"), submit, `The job for n = ${n} is submitted.`).then(load);
 });
 
 /** Makes a row for a job, and a function that updates it. */
 function makeRow(id) {
-  const actions = jobActions(said);
+  const actions = jobActions();
   const cell = (label, ...children) => h("td", { "data-label": label }, h("div", {}, ...children));
   const state = h("span"), failure = h("small", { className: "bad" });
   const pass = h("small"), n = h("span"), method = h("span"), count = h("span", { className: "number" }), agrees = h("small");
@@ -42,6 +41,7 @@ function makeRow(id) {
     say(method, job.method);
     say(pass, job.second_of === null ? "" : `second pass of job ${job.second_of}`);
     element.className = job.state === "done" ? "is-counted" : "";
+    bar.hidden = isOver(job);
     say(state, job.state_text);
     state.className = ["failed", "disputed", "damaged"].includes(job.state) || job.failed ? "bad" : job.state === "done" ? "good" : "";
     say(failure, job.failure ?? (job.waits_for === null ? "" : `waits for ${job.waits_for}`));
@@ -52,10 +52,10 @@ function makeRow(id) {
     agrees.className = look;
     say(share, percent(job.fraction));
     bar.value = job.fraction;
-    say(now, speed(job.work_per_second, job.method));
+    say(now, isOver(job) ? "" : speed(job.work_per_second, job.method));
     say(hour, job.work_per_second_hour === null ? "" : `${speed(job.work_per_second_hour, job.method)} last hour`);
-    say(left, job.state === "done" ? `took ${took(job.seconds)}` : timeLeft(job));
-    say(workers, String(job.workers));
+    say(left, job.state === "done" ? `took ${took(job.seconds)}` : isOver(job) ? "" : timeLeft(job));
+    say(workers, isOver(job) ? "" : String(job.workers));
     say(priority, String(job.priority));
     actions.show(job);
   };
@@ -65,20 +65,16 @@ function makeRow(id) {
 const showRows = makeRows($("jobs"), (job) => job.job, makeRow);
 const load = makeList({ path: "jobs", order: "served", one: "job", many: "jobs", show: ({ jobs }) => showRows(jobs) });
 
-follow((summary) => {
-  const { workers, coordinator } = summary;
+follow(({ workers, coordinator, jobs }) => {
+  const running = jobs.filter((job) => job.state === "running" || job.state === "verifying");
+  const names = running.slice(0, 3).map((job) => `job ${job.job} (${job.n} queens)`).join(", ");
+  say($("doing"), fleetText(workers) + (names ? `, counting ${names}${running.length > 3 ? " and others" : ""}` : ""));
+  say($("troubles"), fleetTroubles(workers));
+  $("start").hidden = workers.connected > 0;
   say($("version"), coordinator.version);
   say($("uptime"), duration(coordinator.seconds_up));
   say($("store"), coordinator.store_error ? `${coordinator.store}, can't be written` : coordinator.store);
   say($("slowest"), `${coordinator.slowest_step_seconds.toFixed(3)} s`);
-  say($("connected"), grouped(workers.connected));
-  say($("threads"), grouped(workers.threads));
-  say($("speed"), fleetSpeed(workers));
-  const troubled = ["draining", "blocked", "stuck", "failing"].filter((state) => workers[state]);
-  const away = workers.total - workers.connected;
-  const notes = troubled.map((state) => `${grouped(workers[state])} ${state}`);
-  if (away) notes.push(`${grouped(away)} not connected`);
-  say($("troubles"), notes.join(", ") || "none");
 });
 
 repeat(2, async () => showEvents($("events"), (await get("events?limit=50")).events));

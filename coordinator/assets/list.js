@@ -68,6 +68,7 @@ export function makeList({ path, order, one, many, show }) {
     say($("found"), isSearched ? `${count} found` : total ? count : "");
     $("all").hidden = !isSearched;
     $("none").hidden = total > 0 || isSearched;
+    $("find").classList.toggle("idle", total === 0 && !isSearched);
     $("list").hidden = total === 0;
     say($("shown"), total ? `${grouped(offset() + 1)} to ${grouped(Math.min(offset() + PAGE, total))} of ${grouped(total)}` : "");
     $("previous").disabled = offset() === 0;

@@ -57,7 +57,7 @@ export function speeds(by) {
 }
 
 /** Formats the speed of all workers, and how many of them are measured, if not all. */
-export const fleetSpeed = ({ speed_by: by, counting, measured }) =>
+const fleetSpeed = ({ speed_by: by, counting, measured }) =>
   speeds(by) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
 
 /** Formats seconds in the two largest units. */
@@ -98,6 +98,20 @@ export const partText = (job) => `parts ${job.part_range}${job.parts ? ` of ${gr
 export const countTitle = (job) =>
   job.state === "done" ? "Counted: solutions" : job.provisional ? "Provisional number of solutions" : "Counted so far";
 
+/** Describes the workers together. */
+export function fleetText(fleet) {
+  if (!fleet.connected) return "No worker is connected.";
+  const many = (count, one) => `${grouped(count)} ${one}${count === 1 ? "" : "s"}`;
+  return `${many(fleet.connected, "worker")}, ${many(fleet.threads, "thread")}: ${fleet.counting ? fleetSpeed(fleet) : "idle"}`;
+}
+
+/** Names the workers that need attention; empty if none does. */
+export function fleetTroubles(fleet) {
+  const notes = ["draining", "blocked", "stuck", "failing"].filter((state) => fleet[state]).map((state) => `${grouped(fleet[state])} ${state}`);
+  const away = fleet.total - fleet.connected;
+  return [...notes, ...(away ? [`${grouped(away)} not connected`] : [])].join(", ");
+}
+
 /** The comparison of a finished count with the published one, and its class. */
 export function agreement(job) {
   if (job.provisional) return ["provisional: not all of it is verified yet", "warn"];
@@ -130,8 +144,8 @@ async function meet() {
   if (!role || document.body.dataset.role) return;
   document.body.dataset.role = role;
   const pages = document.querySelector("header nav ul");
-  if (role === "operator" && !pages.querySelector("[href='/audit']")) {
-    pages.append(h("li", {}, h("a", { href: "/audit" }, "Audit log")));
+  if (role === "operator") {
+    pages.append(h("li", {}, h("a", { href: "/audit", "aria-current": location.pathname === "/audit" ? "page" : null }, "Audit log")));
   }
   const leave = async () => {
     await post("logout").catch(() => {});
@@ -140,24 +154,27 @@ async function meet() {
   $("connection").after(h("button", { type: "button", title: `${who}, ${role}`, onclick: leave }, "Log out"));
 }
 
-/** Executes an action and shows its result on the page's status line. */
+/** Executes an action and shows its result on a status line. An action that returns `false` was not executed. */
 export async function attempt(line, doing, done) {
   try {
-    await doing();
+    const isDone = (await doing()) !== false;
     line.className = "said";
-    say(line, done);
+    say(line, isDone ? done : "");
   } catch (error) {
     line.className = "said bad";
     say(line, `Not done: ${error.message}`);
   }
 }
 
-/** Asks in a dialog; returns the form's values, or `false` if the user goes back. */
-export function ask(question, yes, ...fields) {
+/**
+ * Asks in a dialog; returns the form's values, or `false` if the user goes back. `look` is the class of the button that
+ * agrees: `danger` if that destroys something.
+ */
+export function ask(question, yes, look = "main", ...fields) {
   return new Promise((resolve) => {
     const form = h("form", { method: "dialog" }, ...fields,
-      h("button", { className: "main", value: "yes", type: "submit" }, yes),
-      h("button", { value: "no", type: "submit", formnovalidate: "" }, "Go back"));
+      h("button", { className: look, value: "yes", type: "submit" }, yes),
+      h("button", { value: "no", type: "submit", formnovalidate: "", autofocus: look === "danger" }, "Go back"));
     const dialog = h("dialog", { "aria-label": question }, h("p", {}, question), form);
     dialog.addEventListener("close", () => {
       dialog.remove();
@@ -173,38 +190,44 @@ export function ask(question, yes, ...fields) {
   });
 }
 
-/** The buttons for a job; `line` shows their results. */
-export function jobActions(line) {
+/** A button; `action` is called when it is pressed. */
+export const button = (text, action, className) => h("button", { type: "button", className, onclick: action }, text);
+
+/** The buttons for a job, with the line that shows their results. */
+export function jobActions() {
+  const line = h("p", { className: "said", role: "status" });
   const id = (job) => `jobs/${job.job}`;
-  const button = (text, action, className) => h("button", { type: "button", className, onclick: action }, text);
   let job;
   const pause = button("Pause", () => attempt(line, () => post(`${id(job)}/pause`), `Job ${job.job} is paused.`));
   const resume = button("Resume", () => attempt(line, () => post(`${id(job)}/resume`), `Job ${job.job} is resumed.`));
   const priority = button("Priority", async () => {
     const input = h("input", { name: "priority", type: "number", min: "-1000", max: "1000", step: "1", value: String(job.priority), required: true });
     const label = h("label", {}, "Priority, −1000 to 1000", input);
-    const given = await ask(`Which priority for job ${job.job}? Jobs of higher priority are counted first.`, "Set priority", label);
+    const given = await ask(`Which priority for job ${job.job}? Jobs of higher priority are counted first.`, "Set priority", "main", label);
     if (given) attempt(line, () => post(`${id(job)}/priority`, { priority: Number(given.priority) }), `Job ${job.job} has priority ${given.priority}.`);
-  });
+  }, "calm");
   const cancel = button("Cancel", async () => {
-    const sure = await ask(`Cancel job ${job.job} (n = ${job.n}) for good? Its records stay in the database, but no worker continues it.`, "Cancel the job");
+    const sure = await ask(`Cancel job ${job.job} (n = ${job.n}) for good? Its records stay in the database, but no worker continues it.`, "Cancel the job", "danger");
     if (sure) attempt(line, () => post(`${id(job)}/cancel`), `Job ${job.job} is cancelled.`);
-  }, "danger");
-  const element = h("div", { className: "actions" }, pause, resume, priority, cancel);
+  }, "calm");
+  const buttons = h("div", { className: "actions" }, pause, resume, priority, cancel);
   return {
-    element,
+    element: h("div", {}, buttons, line),
     show(now) {
       job = now;
       const ended = ["done", "cancelled", "damaged"].includes(job.state);
       pause.hidden = job.state === "paused";
       resume.hidden = job.state !== "paused" && job.failed === 0;
-      element.hidden = ended;
+      buttons.hidden = ended;
       for (const [one, what] of [[pause, "Pause"], [resume, "Resume"], [priority, "Set the priority of"], [cancel, "Cancel"]]) {
         one.setAttribute("aria-label", `${what} job ${job.job}`);
       }
     },
   };
 }
+
+/** Formats a time in one line. */
+export const moment = (ms) => (ms === null ? "–" : new Date(ms).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }));
 
 /** Formats a half-open range of subproblems. */
 export const subproblems = ({ from, to }) =>

@@ -13,7 +13,7 @@ const MOST_CONTRIBUTIONS = 1000;
 
 const name = pathPart(2);
 const query = (key) => new URLSearchParams({ [key]: name });
-const actions = workerActions($("said"), () => load());
+const actions = workerActions(() => load());
 $("actions").append(actions.element);
 document.title = `${name} – queens`;
 say($("title"), name);

@@ -1,6 +1,6 @@
 // The page of all workers.
 
-import { $, fleetSpeed, follow, grouped, h, say, speeds, subproblems } from "./page.js";
+import { $, fleetText, fleetTroubles, follow, grouped, h, say, speeds, subproblems } from "./page.js";
 import { change, countingOf, heardOf, isTroubled, sensorsOf, stateOf, workerActions, workerPage } from "./fleet.js";
 import { makeList, makeRows } from "./list.js";
 
@@ -12,7 +12,7 @@ function makeRow() {
   const text = () => h("span", { className: "number" });
   const [build, kernel, threads, pace, heard, recorded] = Array.from({ length: 6 }, text);
   const name = h("a"), state = text(), failure = h("small", { className: "bad" }), sensors = h("small"), span = h("a"), rest = h("small");
-  const actions = workerActions(said, () => load());
+  const actions = workerActions(() => load());
   const element = h("tr", {}, cell("Name", name), cell("State", state, failure), cell("Kernel", kernel, sensors), cell("Threads", threads),
     cell("Speed", pace), cell("Counting", span, rest), cell("Last heard", heard), cell("Spans recorded", recorded), cell("Build", build),
     cell("Actions", actions.element));
@@ -56,8 +56,7 @@ load = makeList({
 });
 
 follow(({ workers }) => {
-  say($("connected"), grouped(workers.connected));
-  say($("threads"), grouped(workers.threads));
-  say($("speed"), fleetSpeed(workers));
-  for (const state of ["draining", "blocked", "stuck", "failing"]) say($(`n-${state}`), grouped(workers[state]));
+  say($("doing"), fleetText(workers));
+  say($("troubles"), fleetTroubles(workers));
+  $("start").hidden = workers.connected > 0;
 });

@@ -4,10 +4,12 @@
 //! commands to the event loop with a timeout.
 
 mod app;
+mod certificate;
 mod document;
 mod health;
 mod history;
 mod html;
+mod image;
 mod job_list;
 mod jobs;
 mod join;
@@ -29,6 +31,8 @@ mod status;
 mod summaries;
 mod workers;
 
+pub(crate) use app::PageOptions;
+pub(crate) use image::ImageName;
 pub(crate) use security_headers::Hosts;
 pub(crate) use server::Site;
 pub use server::serve_pages_to_all;

@@ -13,8 +13,10 @@ pub struct Answer {
     pub status: u16,
     /// The headers, their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body, as text.
     pub body: String,
+    /// The body as it came.
+    pub file: Vec<u8>,
 }
 
 impl Answer {
@@ -127,10 +129,12 @@ pub fn try_request(
 
 /// Reads an answer up to the end of the connection; `None` if there is no whole head.
 pub(crate) fn parse(mut stream: impl Read) -> Option<Answer> {
-    let mut text = String::new();
-    stream.read_to_string(&mut text).ok()?;
-    let (head, body) = text.split_once("\r\n\r\n")?;
-    let mut lines = head.lines();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).ok()?;
+    let n_head = bytes.windows(4).position(|end| end == b"\r\n\r\n")?;
+    let file = bytes.split_off(n_head + 4);
+    let head = String::from_utf8(bytes).expect("text");
+    let mut lines = head.trim_end().lines();
     let status = lines.next().and_then(|line| line.split(' ').nth(1)).expect("a status");
     let header = |line: &str| {
         let (name, value) = line.split_once(": ").expect("a header");
@@ -139,7 +143,8 @@ pub(crate) fn parse(mut stream: impl Read) -> Option<Answer> {
     Some(Answer {
         status: status.parse().expect("a number"),
         headers: lines.map(header).collect(),
-        body: body.to_owned(),
+        body: String::from_utf8_lossy(&file).into_owned(),
+        file,
     })
 }
 

@@ -7,7 +7,7 @@ use queens_certificate::{Agreement, PartReport, PassReport, Report, SampleReport
 use serde_json::{Value, json};
 
 use crate::present::work::work_text;
-use queens_model::{date, percent, plural};
+use queens_model::{PassAgreement, Proof, Share, date, percent, plural};
 
 /// Describes the current stage of a check.
 pub(crate) fn stage(stage: Stage) -> String {
@@ -20,42 +20,51 @@ pub(crate) fn stage(stage: Stage) -> String {
     }
 }
 
-/// Describes a valid certificate.
+/// Describes a valid certificate: first what the count rests on, and the verdict.
 pub(crate) fn describe(report: &Report) -> String {
-    let Report { n, solutions, n_crosses, .. } = report;
-    let Range { start, end } = report.crosses;
-    let mut lines = Vec::new();
-    let sample = report.sample.as_ref().filter(|sample| sample.n_recounted > 0);
-    if sample.is_none() {
-        lines.push(
-            "nothing was counted again, so a false record would not be noticed (--seconds, --share)"
+    let mut lines = vec![proof(report).to_string()];
+    match report.sample.as_ref().filter(|sample| sample.n_recounted > 0) {
+        Some(sample) => lines.extend(["all of it holds".to_owned(), sample_line(sample)]),
+        None => lines.push(
+            "complete and consistent; nothing was counted again now, so a false record would not be noticed (--seconds, \
+             --share)"
                 .to_owned(),
-        );
+        ),
     }
     for (number, part) in (1..).zip(&report.parts) {
         lines.extend(part_lines(number, part));
     }
-    match &report.fundamental {
-        Some(fundamental) => {
-            let published = match report.is_published {
-                true => "agrees with the published count",
-                false => "no count has been published to compare with",
-            };
-            lines.push(format!(
-                "Q({n}) = {}, {fundamental} of them fundamental; {published}",
-                plural(solutions, "solution")
-            ));
-        }
-        None => lines.push(format!(
-            "crosses {start}..{end} of {n_crosses} of n = {n}: {}, weighted; the rest of the board is not in it",
-            plural(solutions, "solution")
-        )),
-    }
-    match sample {
-        Some(sample) => lines.extend([sample_line(sample), "all of it holds".to_owned()]),
-        None => lines.push("complete and consistent; nothing was counted again".to_owned()),
-    }
     lines.join("\n")
+}
+
+/// Returns what the count rests on: for several parts, the least that holds for all.
+fn proof(report: &Report) -> Proof {
+    let Range { start, end } = report.crosses;
+    // The records of the second pass add nothing that a lie in the first would have to pass.
+    let first_passes =
+        || report.parts.iter().filter_map(|part| part.header.passes.first().zip(part.passes.first()));
+    let agreements = report.parts.iter().map(|part| match part.agreement {
+        Agreement::OnePass => None,
+        Agreement::EachCross { .. } => Some(PassAgreement::EachPart),
+        Agreement::Whole => Some(PassAgreement::BothMethods),
+    });
+    let shares = first_passes().map(|(said, _)| Share::of_ppm(said.recount_ppm).unwrap_or_default());
+    let sum = |number: fn(&PassReport) -> u64| first_passes().map(|(_, found)| number(found)).sum();
+    Proof {
+        n: report.n,
+        parts: report.fundamental.is_none().then(|| format!("parts {start}..{end} of {}", report.n_crosses)),
+        solutions: report.solutions,
+        fundamental: report.fundamental,
+        comparison: match report.is_published {
+            true => "agrees with the published count".to_owned(),
+            false => "no count has been published to compare with".to_owned(),
+        },
+        passes: agreements.min().flatten(),
+        recount: shares.min().unwrap_or_default(),
+        n_confirmed: sum(|found| found.n_confirmed),
+        n_records: sum(|found| found.total.n_records),
+        n_parties: 0,
+    }
 }
 
 fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
@@ -179,6 +188,7 @@ pub(crate) fn json(report: &Report) -> Value {
         })
     });
     json!({
+        "proof": proof(report).to_string(),
         "n": report.n.get(),
         "crosses_from": report.crosses.start,
         "crosses_until": report.crosses.end,

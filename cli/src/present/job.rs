@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_model::{JobState, JobStatus, Share, bound, date, done_at, duration, percent, plural};
+use queens_model::{JobState, JobStatus, Share, date, done_at, duration, percent, plural};
 
 /// Formats one line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
@@ -67,19 +67,17 @@ fn fundamental(job: &JobStatus) -> String {
     job.fundamental.map_or_else(|| "being computed".to_owned(), |count| count.to_string())
 }
 
-/// Describes the progress of recounts, and their value.
+/// Describes the progress of recounts.
 fn recounted(job: &JobStatus) -> String {
     let later = match job.state {
         JobState::Done => "",
         _ if job.is_provisional() => "",
         _ => ", which begins when all is recorded",
     };
-    let when = if job.state == JobState::Done { "" } else { "when it is done: " };
-    let worth = bound(&job.terms, &job.recounting).map(|bound| format!("{BELOW}{when}{bound}"));
-    format!("{} spans confirmed{later}{}", job.n_verified, worth.unwrap_or_default())
+    format!("{} spans confirmed{later}", job.n_verified)
 }
 
-/// Describes a job for `queens status`.
+/// Describes a job for `queens status`. The first line of a finished one says what it rests on.
 pub(crate) fn describe(job: &JobStatus) -> String {
     let progress = &job.progress;
     let found = match job.state {
@@ -132,8 +130,9 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         ("disputed", job.disputes().map(disputed)),
         ("in doubt", job.pass_mismatch.as_ref().map(ToString::to_string)),
     ];
-    let lines = fields.iter().filter_map(|(name, value)| Some(format!("{name:<13} {}", value.as_ref()?)));
-    lines.collect::<Vec<_>>().join("\n")
+    let fields = fields.iter().filter_map(|(name, value)| Some(format!("{name:<13} {}", value.as_ref()?)));
+    let proof = job.proof().map(|proof| proof.to_string());
+    proof.into_iter().chain(fields).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the remaining time, with the date if it is long; or a full note on remaining checks.

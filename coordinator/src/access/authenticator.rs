@@ -77,7 +77,9 @@ pub(crate) enum AuthError {
         "an invitation is needed: send a token ('queens-coordinator invite' creates one; programs take it by --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
     )]
     NoToken,
-    #[error("the credentials are not a token")]
+    #[error(
+        "this is no token: it is in the file that 'queens-coordinator invite --token-file' wrote, or in what 'invite' printed"
+    )]
     MalformedToken,
     #[error(transparent)]
     InvitationError(#[from] InvitationError),

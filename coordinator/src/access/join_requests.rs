@@ -16,6 +16,11 @@ impl Authenticator {
         self.invited()?.place.pin.as_deref()
     }
 
+    /// Returns whether workers need a token.
+    pub(crate) fn wants_tokens(&self) -> bool {
+        self.invited().is_some()
+    }
+
     /// Returns the URL of the pages for people.
     pub(crate) fn pages(&self) -> &str {
         self.invited().and_then(|invited| invited.place.pages.as_deref()).unwrap_or("https://HOST:PORT")

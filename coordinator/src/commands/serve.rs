@@ -25,6 +25,7 @@ use super::listeners::{LimitArgs, Ports};
 use super::stand_by::{NOT_YET, StandingBy, wait_to_lead};
 use super::store::StoreArgs;
 use crate::grpc;
+use crate::http::{ImageName, PageOptions};
 
 /// How long sessions may take to end after a signal; and after a loss of the lease, when the new leader does not wait.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -66,6 +67,11 @@ pub(crate) struct ServeArgs {
     /// of it when they need another version, have to wait, or are done [default: none]
     #[arg(long, env = "QUEENS_ABOUT_URL", value_name = "URL")]
     about_url: Option<PageUrl>,
+
+    /// OCI image of the programs, such as ghcr.io/example/queens: the page of a campaign shows how to count by Docker
+    /// [default: none]
+    #[arg(long, env = "QUEENS_IMAGE", value_name = "IMAGE", requires = "http")]
+    image: Option<ImageName>,
 
     #[command(flatten)]
     store: StoreArgs,
@@ -200,10 +206,15 @@ async fn serve_as_leader(
     let (workers, about) = (ports.for_workers()?, args.about_url.clone());
     let server = grpc::serve(workers, handle.clone(), authenticator.clone(), about, stop.clone());
     let server = tokio::spawn(server);
-    let site = ports.for_pages()?.map(|site| {
-        let about = args.about_url.clone();
-        tokio::spawn(site.serve(handle.clone(), authenticator, args.public, about, stop.clone()))
-    });
+    let options = PageOptions {
+        is_public: args.public,
+        about: args.about_url.clone(),
+        image: args.image.clone(),
+        url: ports.contact(&args.auth)?.url,
+    };
+    let site = ports
+        .for_pages()?
+        .map(|site| tokio::spawn(site.serve(handle.clone(), authenticator, options, stop.clone())));
     ready();
     let end = tokio::select! {
         () = told.cancelled() => Ok(End::Told),

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
+use super::image::ImageName;
 use super::refusal::RequestRefusal;
 use super::rendered_pages::RenderedPages;
 use super::summaries::{Job, SummaryStream};
@@ -39,8 +40,20 @@ pub(super) struct App {
     pub(super) authenticator: Authenticator,
     /// The rendered public pages; `None` if there are none.
     pub(super) public: Option<Arc<RenderedPages>>,
-    /// The page about the count and its programs.
-    pub(super) about: Option<Arc<PageUrl>>,
+    pub(super) options: Arc<PageOptions>,
+}
+
+/// What an operator chooses for the pages.
+#[derive(Debug, Default)]
+pub(crate) struct PageOptions {
+    /// Whether everybody sees the jobs and the sums of each person.
+    pub(crate) is_public: bool,
+    /// A page that offers the programs.
+    pub(crate) about: Option<PageUrl>,
+    /// The image that a volunteer runs.
+    pub(crate) image: Option<ImageName>,
+    /// The URL of the coordinator for workers.
+    pub(crate) url: String,
 }
 
 impl App {

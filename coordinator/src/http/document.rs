@@ -25,8 +25,8 @@ mod tests {
     use utoipa::{Modify, OpenApi};
 
     use super::super::{
-        health, history, job_list, jobs, join, log_in, part, part_map, parts, public, search_steps,
-        solution_map, status, workers,
+        certificate, health, history, job_list, jobs, join, log_in, part, part_map, parts, public,
+        search_steps, solution_map, status, workers,
     };
     use crate::access::COOKIE;
 
@@ -64,6 +64,7 @@ mod tests {
             history::worker_history,
             jobs::contributions,
             jobs::verdicts,
+            certificate::download,
             jobs::pause,
             jobs::resume,
             jobs::cancel,

@@ -1,9 +1,10 @@
-//! Fills templates and formats values for the public pages. Names are of strangers: all of them are escaped.
+//! Fills templates and formats values for pages. Names are of strangers: all of them are escaped.
 
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use queens_model::{JobStatus, TimeLeft, date, rough_time};
+use queens_solver::boards::grid::escaped;
 
 /// Replaces each `{key}` of a template by its value, which is HTML. A value is not searched for keys: a name may look
 /// like one.
@@ -23,6 +24,70 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
         rest = after;
     }
     filled + rest
+}
+
+/// The frame of all pages, with placeholders.
+const FRAME: &str = include_str!("../../assets/frame.html");
+
+/// The pages that others link, by their paths.
+const PAGES: [(&str, &str); 3] = [("/", "Jobs"), ("/workers", "Workers"), ("/board", "Board")];
+const PUBLIC_PAGES: [(&str, &str); 2] = [("/public", "Count"), ("/people", "People")];
+
+/// The messages above the content of a page that follows the coordinator.
+const ALERTS: &str = "<p id=\"store-error\" class=\"alert\" role=\"alert\" hidden></p>\n\
+    <noscript><p class=\"alert\">These pages need JavaScript. The API has the same data: \
+    <a href=\"/api/v1/jobs\">/api/v1/jobs</a>.</p></noscript>\n";
+
+/// The header of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Header {
+    /// Links to all pages, and the state of the connection.
+    Live,
+    /// Links to all pages.
+    Links,
+    /// Links to the public pages.
+    Public,
+    /// No links.
+    Bare,
+}
+
+/// Puts the main part of a page, which may have placeholders, into the frame. `path` is the page's own.
+pub(super) fn framed(title: &str, scripts: &[&str], header: Header, path: &str, main: &str) -> String {
+    let pages: &[_] = match header {
+        Header::Live | Header::Links => &PAGES,
+        Header::Public => &PUBLIC_PAGES,
+        Header::Bare => &[],
+    };
+    let item = |(to, name): &(&str, &str)| {
+        let current = if *to == path { " aria-current=\"page\"" } else { "" };
+        format!("<li><a href=\"{to}\"{current}>{name}</a></li>")
+    };
+    let items: String = pages.iter().map(item).collect();
+    let mut links = String::new();
+    if !items.is_empty() {
+        links = format!("<nav aria-label=\"Pages\"><ul>{items}</ul></nav>\n");
+    }
+    if header == Header::Live {
+        links += "<span id=\"connection\" role=\"status\">connecting</span>\n";
+    }
+    let script = |name: &&str| format!("<script type=\"module\" src=\"/assets/{name}.js\"></script>\n");
+    let values = [
+        ("title", title),
+        ("scripts", &scripts.iter().map(script).collect::<String>()),
+        ("links", &links),
+        ("alerts", if header == Header::Live { ALERTS } else { "" }),
+        ("main", main),
+    ];
+    fill(FRAME, &values)
+}
+
+/// Returns a line for a shell with a button that copies it, by the script `copy`.
+pub(super) fn shell_line(line: &str) -> String {
+    let line = escaped(line);
+    format!(
+        "<div class=\"copied\"><pre class=\"line\" tabindex=\"0\"><code>{line}</code></pre>\
+         <button class=\"copy\" type=\"button\">Copy</button></div>\n"
+    )
 }
 
 /// Encodes a name as one segment of a path. A browser removes the segments `.` and `..`, also if they are encoded: they

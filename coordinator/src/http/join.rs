@@ -2,24 +2,25 @@
 //! coordinators.
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::http::header::CACHE_CONTROL;
+use axum::http::header::{CACHE_CONTROL, USER_AGENT};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Json};
-use queens_model::{JobId, JobState, JobStatus, Name, PageUrl, percent};
+use queens_model::{JobId, JobState, JobStatus, Name, PageUrl, percent, plural};
 use queens_solver::boards::grid::escaped;
 use queens_solver::published;
 use serde::{Deserialize, Serialize};
 
 use super::app::{App, Body, Object};
-use super::html::{fact, fill, time_left};
+use super::html::{Header, fact, fill, framed, shell_line, time_left};
+use super::image::ImageName;
 #[cfg(test)]
 use super::refusal::described::{NotDecided, NotJoined, NotLocated};
 use super::refusal::{RequestRefusal, error_page};
 use crate::access::{Caller, JoinRefusal};
 
-/// The page, with placeholders for its facts.
-const PAGE: &str = include_str!("../../assets/join.html");
+/// The main part of the page, with placeholders.
+const MAIN: &str = include_str!("../../assets/join.html");
 
 /// A person who wants to count.
 #[derive(Deserialize)]
@@ -110,37 +111,74 @@ pub(super) async fn page(
     State(app): State<App>,
     Path(code): Path<String>,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
 ) -> Response {
     let Some(campaign) = app.authenticator.campaign(&code, caller.address()).await else {
         let text = "This link is wrong, or its campaign has ended. Is a letter of it missing? Ask for a new link where \
                     you found this one. Those who have joined go on counting: they don't need the link any more.";
         return error_page(StatusCode::NOT_FOUND, "Nobody can join here", text);
     };
-    let link = escaped(&format!("{}/join/{code}", app.authenticator.pages()));
+    let link = format!("{}/join/{code}", app.authenticator.pages());
     let pin = app.authenticator.pin().map(|pin| format!(" --pin {pin}")).unwrap_or_default();
+    let join = format!("join {link}{pin}");
     let snapshot = app.handle.snapshot();
     let campaign = campaign.terms;
-    let (facts, why) = described(campaign.job.and_then(|job| snapshot.job(job)), campaign.job);
+    let description = Description::of(campaign.job.and_then(|job| snapshot.job(job)), campaign.job);
+    let (system, line, others) = ways(agent(&headers), &join, app.options.image.as_ref());
     // Nothing else in these texts needs escaping: they are ours, and numbers.
-    let public = match app.public {
-        None => "",
-        Some(_) => {
-            " See <a href=\"/people\">who counts already</a>, and <a href=\"/public\">what was counted</a>: your name \
-             will be among them, for everybody to read."
-        }
-    };
-    let approve = if campaign.approve { " It waits until the operator has approved you." } else { "" };
-    let programs = programs(app.about.as_deref());
+    let (mut public, mut named) = (String::new(), "");
+    if app.public.is_some() {
+        let n_people = plural(app.authenticator.people().len(), "person").replace("persons", "people");
+        public = format!(
+            "<p>{n_people} joined: see <a href=\"/people\">who counts already</a>, and <a href=\"/public\">what was \
+             counted</a>.</p>\n"
+        );
+        named = " It is listed among the people who count, for everybody to read.";
+    }
     let values = [
-        ("facts", &*facts),
-        ("why", &why),
-        ("link", &link),
-        ("pin", &pin),
-        ("programs", &programs),
-        ("public", public),
-        ("approve", approve),
+        ("why", &*description.why),
+        ("progress", &description.progress),
+        ("facts", &description.facts),
+        ("public", &public),
+        ("system", system),
+        ("programs", &programs(app.options.about.as_ref())),
+        ("line", &line),
+        ("others", &others),
+        ("approve", if campaign.approve { " It waits until the operator has approved you." } else { "" }),
+        ("named", named),
     ];
-    Html(fill(PAGE, &values)).into_response()
+    Html(fill(&framed("Count with us", &["copy"], Header::Bare, "", MAIN), &values)).into_response()
+}
+
+fn agent(headers: &HeaderMap) -> &str {
+    headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default()
+}
+
+/// Returns the name of a visitor's system and the line for it, and the lines for other systems, as HTML.
+fn ways(agent: &str, join: &str, image: Option<&ImageName>) -> (&'static str, String, String) {
+    let own = match agent {
+        agent if agent.contains("Windows") => "Windows",
+        agent if agent.contains("Macintosh") => "macOS",
+        _ => "Linux",
+    };
+    let docker = image.map(|image| {
+        let line = format!(
+            "docker run --rm -it --volume queens:/data --env XDG_CONFIG_HOME=/data --entrypoint /queens-worker {image} \
+             {join}"
+        );
+        ("Docker", line)
+    });
+    let systems = [("Linux", "queens-worker"), ("macOS", "queens-worker"), ("Windows", "queens-worker.exe")];
+    let systems = systems.map(|(system, program)| (system, format!("{program} {join}")));
+    let (mut line, mut others) = (String::new(), String::new());
+    for (system, one) in systems.into_iter().chain(docker) {
+        if system == own {
+            line = shell_line(&one);
+        } else {
+            others += &format!("<h3>{system}</h3>\n{}", shell_line(&one));
+        }
+    }
+    (own, line, others)
 }
 
 /// Says where to get the programs, as HTML.
@@ -157,37 +195,48 @@ fn programs(about: Option<&PageUrl>) -> String {
     )
 }
 
-/// Describes what is counted: facts as HTML, and why, as text.
-fn described(job: Option<&JobStatus>, shown: Option<JobId>) -> (String, String) {
-    let Some(job) = job else {
-        let board = match shown {
-            Some(_) => "a job that is not here any more",
-            None => "n queens on n×n squares, for the sizes that the operator chooses",
+/// What is counted, as HTML.
+struct Description {
+    why: String,
+    progress: String,
+    facts: String,
+}
+
+impl Description {
+    fn of(job: Option<&JobStatus>, shown: Option<JobId>) -> Self {
+        let Some(job) = job else {
+            let board = match shown {
+                Some(_) => "a job that is not here any more",
+                None => "n queens on n×n squares, for the sizes that the operator chooses",
+            };
+            let why = "Nobody knows a formula for the number of ways to place n queens so that none attacks another: each \
+                       number has to be counted, and every count checks the programs and the records of others.";
+            return Self { why: why.to_owned(), progress: String::new(), facts: fact("Board", board) };
         };
-        let why = "Nobody knows a formula for the number of ways to place n queens so that none attacks another: each \
-                   number has to be counted, and every count checks the programs and the records of others.";
-        return (fact("Board", board), why.to_owned());
-    };
-    let n = job.n.get();
-    let progress = if job.state == JobState::Done { "all of it".to_owned() } else { percent(job.fraction()) };
-    let facts = fact("Board", &format!("{n} queens on {n}×{n} squares"))
-        + &fact("Method", job.method.name())
-        + &fact("Done", &progress)
-        + &fact("Time left", &time_left(job));
-    let known = match published(job.n) {
-        None => {
-            "Nobody knows this number yet, and there is no formula for it: it has to be counted, which takes one \
+        let (n, fraction) = (job.n.get(), job.fraction());
+        let done = if job.state == JobState::Done { "all of it".to_owned() } else { percent(fraction) };
+        let facts = fact("Board", &format!("{n} queens on {n}×{n} squares"))
+            + &fact("Method", job.method.name())
+            + &fact("Done", &done)
+            + &fact("Time left", &time_left(job));
+        let known = match published(job.n) {
+            None => {
+                "Nobody knows this number yet, and there is no formula for it: it has to be counted, which takes one \
                  computer many years and many computers little time."
-        }
-        Some(_) => {
-            "The number is known, and there is no formula for it: counting it again, by another program on other \
-                    computers, checks the record."
-        }
-    };
-    let why = format!(
-        "In how many ways can {n} queens stand on a chessboard of {n}×{n} squares so that none attacks another? {known}"
-    );
-    (facts, why)
+            }
+            Some(_) => {
+                "The number is known, and there is no formula for it: counting it again, by another program on other \
+                 computers, checks the record."
+            }
+        };
+        let why = format!(
+            "In how many ways can {n} queens stand on a chessboard of {n}×{n} squares so that none attacks another? {known}"
+        );
+        let progress = format!(
+            "<progress value=\"{fraction:.4}\" max=\"1\" aria-label=\"The counted share\"></progress>\n"
+        );
+        Self { why, progress, facts }
+    }
 }
 
 #[cfg(test)]
@@ -206,18 +255,38 @@ mod tests {
     }
 
     #[test]
+    fn a_visitor_gets_the_line_for_his_system() {
+        let image = "ghcr.io/example/queens".parse().expect("a name");
+        for (agent, expected) in [
+            ("Mozilla/5.0 (Windows NT 10.0; Win64; x64)", ["Windows", "queens-worker.exe join X"]),
+            ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)", ["macOS", "queens-worker join X"]),
+            ("Mozilla/5.0 (X11; Linux x86_64)", ["Linux", "queens-worker join X"]),
+            ("", ["Linux", "queens-worker join X"]),
+        ] {
+            let (system, line, others) = ways(agent, "join X", Some(&image));
+            assert_eq!(system, expected[0]);
+            assert!(line.contains(&format!("<code>{}</code>", expected[1])), "{line}");
+            assert!(
+                !others.contains(&format!("<h3>{system}<"))
+                    && others.contains("ghcr.io/example/queens join X")
+            );
+        }
+        // The operator alone knows an image.
+        assert!(!ways("", "join X", None).2.contains("docker"));
+    }
+
+    #[test]
     fn a_page_says_what_is_counted() {
         let job = |n| {
             let n = BoardSize::new(n).expect("a board size");
             JobStatus::new(JobId(7), n, Method::Halves, JobState::Running)
         };
-        let (facts, why) = described(Some(&job(28)), Some(JobId(7)));
-        assert!(
-            facts.contains("28 queens") && facts.contains("halves") && why.contains("Nobody knows"),
-            "{facts}"
-        );
-        assert!(described(Some(&job(12)), Some(JobId(7))).1.contains("is known"));
-        assert!(described(None, Some(JobId(7))).0.contains("not here any more"));
-        assert!(described(None, None).0.contains("the operator chooses"));
+        let of = Description::of;
+        let known = of(Some(&job(28)), Some(JobId(7)));
+        assert!(known.facts.contains("28 queens") && known.facts.contains("halves"), "{}", known.facts);
+        assert!(known.why.contains("Nobody knows") && known.progress.contains("<progress "), "{}", known.why);
+        assert!(of(Some(&job(12)), Some(JobId(7))).why.contains("is known"));
+        assert!(of(None, Some(JobId(7))).facts.contains("not here any more"));
+        assert!(of(None, None).facts.contains("the operator chooses"));
     }
 }

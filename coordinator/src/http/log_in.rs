@@ -36,7 +36,7 @@ impl Me {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct LogIn {
-    /// As 'queens-coordinator invite' prints it.
+    /// The line of the file that 'queens-coordinator invite --token-file' wrote, or what 'invite' printed as the token.
     token: String,
 }
 

@@ -8,13 +8,14 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Json};
 use serde_json::json;
 
+use super::html::{Header, fill, framed};
 pub(super) use crate::refusal::{RequestRefusal, find};
 
 /// The largest body of a request in bytes. No valid body is longer than a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;
 
-/// The page of an error, with placeholders for its title and its text, which is HTML.
-const PAGE: &str = include_str!("../../assets/missing.html");
+/// The main part of the page of an error, with placeholders for its title and its text, which is HTML.
+const MAIN: &str = include_str!("../../assets/missing.html");
 
 /// The reason of a refusal. The response carries it to the audit log.
 #[derive(Clone, Debug)]
@@ -69,8 +70,8 @@ pub(super) fn is_of_a_person(headers: &HeaderMap) -> bool {
 
 /// Returns a page with a message. Its texts are ours: nothing in them comes from a request, so nothing is escaped.
 pub(super) fn error_page(status: StatusCode, title: &'static str, text: &str) -> Response {
-    let page = PAGE.replace("{title}", title).replace("{text}", text);
-    (status, Html(page)).into_response()
+    let page = framed(title, &[], Header::Links, "", MAIN);
+    (status, Html(fill(&page, &[("title", title), ("text", text)]))).into_response()
 }
 
 /// The page for a job that does not exist.
@@ -132,6 +133,16 @@ pub(super) mod described {
         #[response(status = 409)]
         NoPlan(Error),
         /// The coordinator is busy or stopping.
+        #[response(status = 503)]
+        Busy(Error),
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum NoCertificate {
+        /// The job is not done, or it is the second pass of another, whose certificate has both.
+        #[response(status = 409)]
+        NotDone(Error),
+        /// Another certificate is being sent, or the records can't be read now.
         #[response(status = 503)]
         Busy(Error),
     }

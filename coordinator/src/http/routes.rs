@@ -4,8 +4,8 @@ use axum::routing::{get, post};
 
 use super::app::{App, Route};
 use super::{
-    document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts, public,
-    search_steps, solution_map, status, workers,
+    certificate, document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts,
+    public, search_steps, solution_map, status, workers,
 };
 use crate::access::Requirement;
 
@@ -13,6 +13,7 @@ use crate::access::Requirement;
 pub(super) fn routes() -> Vec<Route<App>> {
     const AUDIT: Requirement = Requirement::AUDIT;
     const DECIDE: Requirement = Requirement::DECIDE;
+    const EXPORT: Requirement = Requirement::EXPORT;
     const PROBE: Requirement = Requirement::PROBE;
     const PUBLIC: Requirement = Requirement::PUBLIC;
     const READ: Requirement = Requirement::READ;
@@ -30,6 +31,7 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/api/v1/jobs/{job}/history", READ, get(history::history)),
         ("GET", "/api/v1/jobs/{job}/contributions", READ, get(jobs::contributions)),
         ("GET", "/api/v1/jobs/{job}/verdicts", READ, get(jobs::verdicts)),
+        ("GET", "/api/v1/jobs/{job}/certificate", EXPORT, get(certificate::download)),
         ("GET", "/api/v1/jobs/{job}/cells", READ, get(part_map::cells)),
         ("GET", "/api/v1/jobs/{job}/count.svg", READ, get(solution_map::draw_count)),
         ("GET", "/api/v1/jobs/{job}/parts", READ, get(parts::list_parts)),

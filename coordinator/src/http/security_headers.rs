@@ -86,7 +86,9 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
             ),
         ));
     }
-    if matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
+    // A download of a certificate counts as an export.
+    let is_export = request.uri().path().ends_with("/certificate");
+    if matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) && !is_export {
         return Ok(());
     }
     let from_elsewhere = text(request.headers(), &SEC_FETCH_SITE)

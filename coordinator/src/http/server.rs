@@ -16,12 +16,12 @@ use axum::routing::get;
 use prometheus_client::registry::Registry;
 use queens_event_loop::Handle;
 use queens_event_loop::metrics::register_leading;
-use queens_model::PageUrl;
 use queens_store::postgres::{LeaderView, Standby};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::app::App;
+use super::app::{App, PageOptions};
+use super::certificate::IsDownload;
 use super::refusal::{LARGEST_BODY, Reason, RequestRefusal, error_page, is_of_a_person, not_found};
 use super::rendered_pages::RenderedPages;
 use super::routes::routes;
@@ -43,7 +43,7 @@ pub async fn serve_pages_to_all(handle: Handle, n_files: u64) -> io::Result<Sock
     let port = Port::new(AppProtocol::Pages, listener, limits, None, Arc::default());
     let site = Site { port, hosts: Hosts::named([None; 3]), n_connections: limits.n_connections };
     let everybody = Authenticator::open_to_all(None);
-    tokio::spawn(site.serve(handle, everybody, false, None, CancellationToken::new()));
+    tokio::spawn(site.serve(handle, everybody, PageOptions::default(), CancellationToken::new()));
     Ok(address)
 }
 
@@ -57,21 +57,19 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Serves requests that `authenticator` accepts until `stop` is cancelled. With `is_public`, everybody sees the jobs
-    /// and the sums of each person. The pages of campaigns link `about`, a page that offers the programs.
+    /// Serves requests that `authenticator` accepts until `stop` is cancelled.
     pub(crate) async fn serve(
         self,
         handle: Handle,
         authenticator: Authenticator,
-        is_public: bool,
-        about: Option<PageUrl>,
+        options: PageOptions,
         stop: CancellationToken,
     ) -> io::Result<()> {
         // Streams get half of the connections; the other half stays free for requests.
         let n_subscribers = self.n_connections.div_ceil(2);
         let summary_stream = SummaryStream::start(handle.clone(), n_subscribers, stop.clone());
-        let public = is_public.then(|| Arc::new(RenderedPages::default()));
-        let app = App { handle, summary_stream, authenticator, public, about: about.map(Arc::new) };
+        let public = options.is_public.then(|| Arc::new(RenderedPages::default()));
+        let app = App { handle, summary_stream, authenticator, public, options: Arc::new(options) };
         serve_router(router(app, self.hosts), self.port, stop).await
     }
 
@@ -123,6 +121,9 @@ impl Protocol for Http {
 
     fn outcome(&self, response: &Response) -> Option<Result<(), String>> {
         let status = response.status();
+        if response.extensions().get::<IsDownload>().is_some() {
+            return None;
+        }
         if status.is_success() {
             return Some(Ok(()));
         }

@@ -137,6 +137,7 @@ pub(crate) fn job_status(ledger: &Ledger, job: &Job) -> JobStatus {
         failure: failed.and_then(|failed| failed.reason()).or(job.damage()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
+        other_method: other_pass(ledger, job).map(Job::method),
         pass_mismatch: (!job.mismatch.is_nothing()).then(|| job.mismatch.to_string()),
         n_parts: job.counting().map_or(0, |counting| counting.plan().parts().len() as u64),
         ..JobStatus::new(id, entry.n, entry.method, job_state)
@@ -240,9 +241,13 @@ fn can_nobody(ledger: &Ledger, job: &Job, recount: &Recount) -> bool {
 
 /// Returns the other pass of a job, if it has something left to count or recount.
 fn unchecked_pass<'a>(ledger: &'a Ledger, job: &Job) -> Option<&'a Job> {
+    other_pass(ledger, job).filter(|pass| !(pass.is_complete() && pass.recounts().are_done()))
+}
+
+/// Returns the other pass of a job that is counted twice.
+fn other_pass<'a>(ledger: &'a Ledger, job: &Job) -> Option<&'a Job> {
     let other = ledger.jobs.passes(job.id()).into_iter().find(|pass| *pass != job.id());
-    let other = other.and_then(|pass| ledger.jobs.get(pass));
-    other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done()))
+    other.and_then(|pass| ledger.jobs.get(pass))
 }
 
 /// Whether the passes of a job differ, although two parties agree on each record.

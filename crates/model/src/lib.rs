@@ -21,6 +21,7 @@ mod party;
 mod party_totals;
 pub mod plain;
 mod priority;
+mod proof;
 mod recounting;
 mod report_interval;
 mod speed;
@@ -48,7 +49,8 @@ pub use numbers::{
 pub use party::{InvalidParty, Party};
 pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person};
 pub use priority::{InvalidPriority, Priority};
-pub use recounting::{Recounting, VerdictStatus, bound};
+pub use proof::{PassAgreement, Proof};
+pub use recounting::{Recounting, VerdictStatus};
 pub use report_interval::{InvalidReportInterval, ReportInterval};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{

@@ -175,6 +175,8 @@ pub struct JobStatus {
     pub n_parts: u64,
     /// The second pass of this job, unless it has none or it was cancelled.
     pub second: Option<JobId>,
+    /// The method of the job's other pass, be it the second or the first; `None` if there is no other.
+    pub other_method: Option<Method>,
     /// The difference of the two passes, in words, if they differ.
     pub pass_mismatch: Option<String>,
 }
@@ -210,6 +212,7 @@ impl JobStatus {
             terms: Terms::default(),
             n_parts: 0,
             second: None,
+            other_method: None,
             pass_mismatch: None,
         }
     }

@@ -77,6 +77,7 @@ impl From<JobStatus> for pb::Job {
             parts: job.n_parts,
             pass_mismatch: job.pass_mismatch.unwrap_or_default(),
             identity: job.identity.map(|identity| identity.to_string()).unwrap_or_default(),
+            other_method: job.other_method.map_or(0, |method| pb::Method::from(method).into()),
         }
     }
 }
@@ -126,6 +127,10 @@ impl TryFrom<pb::Job> for JobStatus {
             n_parts: job.parts,
             pass_mismatch: some_line(&job.pass_mismatch),
             second,
+            other_method: match job.other_method {
+                0 => None,
+                other => Some(method(other)?),
+            },
         })
     }
 }

@@ -559,6 +559,9 @@ pub struct Job {
     /// the job's number.
     #[prost(string, tag = "33")]
     pub identity: ::prost::alloc::string::String,
+    /// The method of its other pass, be it the second or the first; unspecified if there is no other.
+    #[prost(enumeration = "Method", tag = "34")]
+    pub other_method: i32,
 }
 /// The progress of a job's recounts.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

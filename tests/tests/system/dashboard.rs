@@ -66,8 +66,10 @@ fn a_count_is_seen_from_its_beginning_to_its_end(browser: &mut Browser) {
     browser.go("/");
     browser.wait_for("#connection", "live");
     browser.wait_for("#none", "no jobs");
+    unfold(browser);
     browser.wait_for("#store", "sqlite");
-    browser.wait_until("a worker", "document.querySelector('#connected').innerText === '1'");
+    browser.wait_for("#doing", "1 worker, 1 thread: ");
+    browser.wait_until("no way to start one", "document.querySelector('#start').hidden");
     submit(browser, "13", 1);
     browser.wait_for("#job-1", "73,712");
     browser.wait_for("#job-1", "agrees with the published count");
@@ -80,8 +82,10 @@ fn a_count_is_seen_from_its_beginning_to_its_end(browser: &mut Browser) {
     browser.click("#submit button");
     browser.wait_for("dialog", "n = 28 takes some 55 core-years by halves");
     browser.keep("confirm", &WIDTHS);
+    assert_eq!(browser.eval("document.querySelector('dialog button').className"), "main");
     browser.click("dialog button[value=no]");
-    browser.wait_for("#said", "Not done: you went back");
+    browser.wait_until("no dialog", "document.querySelector('dialog') === null");
+    assert_eq!(browser.text("#said"), "", "going back says nothing");
     assert_eq!(http::get(&site, "/api/v1/jobs").json()["total"], 1);
     _ = browser.eval("document.querySelector('#submit').reset()");
 
@@ -99,7 +103,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end(browser: &mut Browser) {
     _ = browser.eval("document.querySelector('dialog input').value = ''");
     browser.keys("dialog input", "7");
     browser.click("dialog button[value=yes]");
-    browser.wait_for("#said", "has priority 7");
+    browser.wait_for("#job-2 .said", "has priority 7");
     wait_for("the priority", || http::get(&site, "/api/v1/jobs/2").json()["priority"] == 7);
     browser.keep("jobs", &WIDTHS);
 
@@ -173,11 +177,18 @@ fn a_count_is_seen_from_its_beginning_to_its_end(browser: &mut Browser) {
     browser.go("/");
     browser.wait_for("#job-2", "running");
     press(browser, "Cancel job 2");
+    assert_eq!(browser.eval("document.querySelector('dialog button').className"), "danger");
     browser.click("dialog button[value=no]");
     press(browser, "Cancel job 2");
     browser.click("dialog button[value=yes]");
     browser.wait_for("#job-2", "cancelled");
+    browser.wait_for("#job-2 .said", "is cancelled");
     assert_eq!(http::get(&site, "/api/v1/jobs/2").json()["state"], "cancelled");
+}
+
+/// Opens all that is folded.
+fn unfold(browser: &Browser) {
+    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
 }
 
 /// A job by half boards: its method, its map, its parts and the picture of one, with the columns of a subproblem.
@@ -195,6 +206,7 @@ fn the_parts_of_halves_are_shown(browser: &mut Browser) {
     browser.go("/jobs/1");
     browser.wait_for("#state", "done");
     browser.wait_for("#method", "halves");
+    unfold(browser);
     browser.wait_for("#nodes-title", "Units of work");
     browser.wait_for("#work-title", "Units of work");
     browser.wait_for("#unit", "can't be compared with the nodes of a search");
@@ -221,7 +233,7 @@ fn the_parts_of_halves_are_shown(browser: &mut Browser) {
     browser.wait_for("#job-2", "running");
     browser.go("/workers");
     browser.wait_for("#workers", "job 2, part ");
-    browser.wait_for("#speed", "units/s");
+    browser.wait_for("#doing", "units/s");
     browser.go("/jobs/2");
     browser.wait_for("#now", "units/s");
     assert_eq!(json!(browser.complaints()), json!([]));
@@ -267,6 +279,7 @@ fn a_party_that_alone_counts_again_is_named_on_the_page(browser: &mut Browser) {
     let fill = |party: &str| {
         _ = browser.eval("document.querySelector('#submit').reset()");
         browser.keys("#submit [name=n]", "12");
+        unfold(browser);
         browser.keys("#submit [name=recount]", "100");
         browser.keys("#submit [name=recount_by]", party);
         browser.keep("recount-by", &WIDTHS);
@@ -283,6 +296,7 @@ fn a_party_that_alone_counts_again_is_named_on_the_page(browser: &mut Browser) {
     browser.go("/jobs/1");
     browser.wait_for("#waits", "a worker of the name that was given that can count by search");
     browser.wait_for("#checked", "only the name that was given recounts");
+    unfold(browser);
     browser.wait_for("#identity", job()["identity"].as_str().expect("an identity"));
     browser.keep("job-recount-by", &WIDTHS);
     // Another party does not help.
@@ -294,6 +308,8 @@ fn a_party_that_alone_counts_again_is_named_on_the_page(browser: &mut Browser) {
     assert_eq!((&job()["state"], &job()["verified"]), (&json!("verifying"), &json!(0)));
     let _named = coordinator.worker("carol");
     browser.wait_for("#state", "done");
+    browser
+        .wait_for("#proof", "all records recounted by another party; no lie of one party would have passed");
     assert!(job()["verified"].as_u64().is_some_and(|n| n > 0), "{}", job());
     assert_eq!(
         json!(browser.complaints().into_iter().filter(|line| !line.contains("400")).collect::<Vec<_>>()),

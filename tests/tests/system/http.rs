@@ -11,14 +11,14 @@ const JSON: (&str, &str) = ("Content-Type", "application/json");
 struct Site {
     coordinator: Coordinator,
     address: String,
-    _scratch: TempDir,
+    scratch: TempDir,
 }
 
 impl Site {
     #[track_caller]
     fn start() -> Self {
         let Scenario { scratch, coordinator, .. } = Scenario::with_http();
-        Self { address: coordinator.http(), coordinator, _scratch: scratch }
+        Self { address: coordinator.http(), coordinator, scratch }
     }
 
     #[track_caller]
@@ -156,7 +156,21 @@ fn answers_are_as_the_document_says() {
         (&job["solutions"], &job["agrees"], &job["priority"]),
         (&json!("14200"), &json!(true), &json!(3))
     );
+    let certificate = site.get("/api/v1/jobs/1/certificate");
+    let attached = certificate.header("content-disposition");
+    assert_eq!((certificate.status, attached), (200, Some("attachment; filename=\"q12-job-1.certificate\"")));
+    let file = site.scratch.join("q12");
+    std::fs::write(&file, &certificate.file).expect("written");
+    let checked = run(queens(["check", utf8(&file), "--share", "100"])).good().stdout;
+    assert_eq!(checked.lines().nth(1), Some("all of it holds"), "{checked}");
+    let proof = site.get("/api/v1/jobs/1").json()["proof"].clone();
+    assert_eq!(checked.lines().next(), proof.as_str(), "the same sentence");
+    wait_for("it to count as exported", || !site.get("/api/v1/jobs/1").json()["exported_ms"].is_null());
     check(&document, &site.post("/api/v1/jobs", r#"{"n":22}"#).json(), "Job");
+    assert!(refused(&site.get("/api/v1/jobs/2/certificate"), 409).contains("is not done"));
+    refused(&site.get("/api/v1/jobs/7/certificate"), 404);
+    let elsewhere = [("Sec-Fetch-Site", "cross-site")];
+    refused(&site.request("GET", "/api/v1/jobs/1/certificate", &elsewhere, ""), 403);
     wait_for("a worker that counts and a history", || {
         let counting = site.get("/api/v1/workers").json()["workers"][0]["counting"].is_object();
         let sampled = !site.get("/api/v1/jobs/2/history").json()["samples"][0].is_null();

@@ -300,7 +300,9 @@ const ALL: [&str; 4] = ["minor", "moderate", "serious", "critical"];
 fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     let about = "https://queens.example.org/get?os=any&v=1";
     let pages = "https://queens.example.org:8443";
+    let image = ["--image", "ghcr.io/example/queens"];
     let args = ["--url", "https://queens.example.org:443", "--pages-url", pages, "--about-url", about];
+    let args = [&args[..], &image].concat();
     let behind = Behind::new(&args);
     let site = format!("http://{}", behind.coordinator().http());
     let operator = behind.token("operator");
@@ -330,6 +332,16 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     let line = browser.text(".line");
     assert_eq!(line, format!("queens-worker join {link}"));
     assert_eq!(browser.eval("getComputedStyle(document.querySelector('.line')).userSelect"), "all");
+    browser.click("button.copy");
+    browser.wait_for("button.copy", "Copied");
+    assert_eq!(browser.eval("document.querySelector('progress').value < 1"), true);
+    browser.click("summary");
+    let docker = "[...document.querySelectorAll('.line')].at(-1).innerText";
+    let docker = browser.eval(docker).to_string();
+    assert!(
+        docker.contains(&format!("--entrypoint /queens-worker ghcr.io/example/queens join {link}")),
+        "{docker}"
+    );
     let complaints = browser.complaints();
     let others = complaints.iter().filter(|one| !one.contains("/join/0 - Failed to load resource"));
     assert_eq!(others.collect::<Vec<_>>(), [""; 0]);

@@ -118,7 +118,7 @@ fn lists_are_searched_and_sorted_on_their_pages() {
     browser.wait_for("#events", "anna joined");
     browser.click("button[aria-label='Block anna']");
     browser.click("dialog button[value=yes]");
-    browser.wait_for("#said", "block is done");
+    browser.wait_for("#actions .said", "block is done");
     browser.wait_for("#all", "blocked");
     browser.wait_for("#blocked", "its workers get no leases");
     browser.click("button[aria-label='Unblock anna']");

@@ -34,6 +34,14 @@ fn boards_are_counted_twice_before_they_are_done() {
     assert!(listed.contains(", second pass of 1 "), "{listed}");
     let shown = coordinator.queens(["status", "1"]).stdout;
     assert!(shown.contains("second pass   job 2"), "{shown}");
+    // The first line says what the count rests on.
+    for (job, agreement) in
+        [("1", "both passes agree on each part"), ("2", "both passes agree"), ("4", "both methods agree")]
+    {
+        let shown = coordinator.queens(["status", job]).stdout;
+        let proof = coordinator.status(job)["proof"].as_str().expect("a sentence").to_owned();
+        assert!(shown.starts_with(&format!("{proof}\njob ")) && proof.contains(agreement), "{shown}");
+    }
     drop(workers);
     coordinator.stop();
     let audits = audit(&data_dir).expect("consistent records");

@@ -6,11 +6,13 @@ use queens_event_loop::{People, RankedPerson, Snapshot};
 use queens_model::{JobState, JobStatus, PartyTotals, percent};
 use queens_solver::boards::grid::{escaped, grouped};
 
-use super::super::html::{core_hours, day, fact, fill, moment, segment, time_left};
+use super::super::html::{
+    Header, core_hours, day, fact, fill, framed, moment, segment, shell_line, time_left,
+};
 use super::curve::Curve;
 use super::json::{MOST_LISTED, MOST_PEOPLE, listed, shown_jobs};
 
-/// The pages, with placeholders.
+/// The main parts of the pages, with placeholders.
 const CAMPAIGN: &str = include_str!("../../../assets/public.html");
 const PEOPLE: &str = include_str!("../../../assets/people.html");
 const PERSON: &str = include_str!("../../../assets/person.html");
@@ -37,7 +39,8 @@ pub(super) fn campaign(people: &People, snapshot: &Snapshot) -> String {
         + &fact("Core-hours", &core_hours(all.time()))
         + &fact("Records", &grouped(all.n_records.into()))
         + &fact("Confirmed by others", &grouped(all.n_confirmed.into()));
-    fill(CAMPAIGN, &[("open", &open), ("done", &done), ("facts", &facts), ("as_of", &moment(people.at_ms))])
+    let page = framed("What is counted", &[], Header::Public, "/public", CAMPAIGN);
+    fill(&page, &[("open", &open), ("done", &done), ("facts", &facts), ("as_of", &moment(people.at_ms))])
 }
 
 /// Returns the name of what a job counts: its board, and its parts if these are not all.
@@ -117,7 +120,7 @@ pub(super) fn people(people: &People, offset: usize) -> String {
         ("others", &others),
         ("as_of", &moment(people.at_ms)),
     ];
-    fill(PEOPLE, &values)
+    fill(&framed("People", &[], Header::Public, "/people", PEOPLE), &values)
 }
 
 /// Renders the page of a person, which everybody reaches at `origin`.
@@ -147,11 +150,11 @@ pub(super) fn person(people: &People, one: &RankedPerson, curve: &Curve, origin:
         ("facts", &facts),
         ("curve", &curve.html()),
         ("badge", &badge),
-        ("embed", &escaped(&embed)),
+        ("embed", &shell_line(&embed)),
         ("api", &format!("/api/v1{path}")),
         ("as_of", &moment(people.at_ms)),
     ];
-    fill(PERSON, &values)
+    fill(&framed("{name}", &["copy"], Header::Public, "", PERSON), &values)
 }
 
 fn table(of: &str, headings: &[&str], rows: &str) -> String {

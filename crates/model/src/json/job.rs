@@ -1,6 +1,6 @@
 //! Jobs as JSON.
 
-use crate::{Fraction, JobState, JobStatus, TimeLeft, bound};
+use crate::{Fraction, JobState, JobStatus, TimeLeft};
 use serde::Serialize;
 
 /// The status of a job. Numbers that may exceed 2^53 are strings of digits.
@@ -70,9 +70,9 @@ pub struct Job {
     /// The verification that is left, in words; null unless all is counted and not all of it is checked.
     #[cfg_attr(feature = "schema", schema(required))]
     unchecked: Option<String>,
-    /// What the recounts prove, in words; null if nothing is recounted.
+    /// What the finished count rests on, in one sentence; null until the job is done.
     #[cfg_attr(feature = "schema", schema(required))]
-    bound: Option<String>,
+    proof: Option<String>,
     /// Spans that workers failed to count and that still must be counted.
     failed: u64,
     /// Failed spans that no connected worker may still try. They failed on three parties and on each other connected
@@ -171,7 +171,7 @@ impl Job {
             cases: job.recounting.n_cases,
             disputes: job.disputes(),
             unchecked: job.unchecked(),
-            bound: bound(&job.terms, &job.recounting),
+            proof: job.proof().map(|proof| proof.to_string()),
             failed: job.n_failed,
             given_up: job.n_given_up,
             failure: job.failure.clone(),
@@ -233,7 +233,9 @@ mod tests {
                 r#"{"job":"3","identity":null,"n":8,"method":"search","state":"done","state_text":"done","waits_for":null,"priority":0,"#,
                 r#""solutions":"92","work":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
                 r#""seconds_left_low":null,"seconds_left_high":null,"left":"-","workers":0,"verified":0,"disputed":0,"#,
-                r#""to_recount":0,"work_to_recount":"0","cases":0,"disputes":null,"unchecked":null,"bound":null,"#,
+                r#""to_recount":0,"work_to_recount":"0","cases":0,"disputes":null,"unchecked":null,"#,
+                r#""proof":"Q(8) = 92 solutions, 12 of them fundamental; agrees with the published count; "#,
+                r#"no record recounted by another party: a false one could have passed","#,
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
                 r#""comparison":"agrees with the published count","agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,

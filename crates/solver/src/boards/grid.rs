@@ -4,13 +4,15 @@
 
 use std::fmt::Write;
 
-/// Pixels.
-const WIDTH: u32 = 760;
+/// Pixels. The texts can be read on a phone, which shows the picture at two thirds of its size.
+const WIDTH: u32 = 560;
 const SIDE: u32 = 480;
-const LEFT: u32 = 56;
-const LINE: u32 = 18;
-/// The gap between the grid and the legend.
-const GAP: u32 = 28;
+const LEFT: u32 = 60;
+const LINE: u32 = 22;
+/// The most characters of a line.
+const LONGEST: usize = 62;
+/// The narrowest column that has its number.
+const NUMBERED: u32 = 20;
 
 /// The shades from the fewest to the most, by red, green and blue.
 const FEWEST: [u32; 3] = [0xd3, 0xe3, 0xf4];
@@ -57,20 +59,25 @@ pub struct Cell {
 pub fn svg(labels: &Labels<'_>, cells: &[Cell]) -> String {
     let n_rows = cells.iter().map(|cell| u32::from(cell.row) + 1).max().unwrap_or(1);
     let n_columns = cells.iter().map(|cell| u32::from(cell.column) + 1).max().unwrap_or(1);
-    let n_lines = u32::try_from(labels.lines.len()).unwrap_or(u32::MAX).min(9);
-    let top = 36 + LINE * n_lines + 2 * LINE + 12;
+    let lines: Vec<String> = [labels.title]
+        .into_iter()
+        .chain(labels.lines.iter().map(|line| &**line))
+        .flat_map(wrapped)
+        .take(9)
+        .collect();
+    let top = 12 + LINE * u32::try_from(lines.len()).unwrap_or(0) + 2 * LINE + 12;
     let frame = Frame { tile: SIDE / n_rows.max(n_columns), n_rows, n_columns, top };
     let shades = Shades::up_to(cells.iter().map(|cell| cell.count).max().unwrap_or(0));
-    let n_entries = u32::try_from(shades.ranges().count()).unwrap_or(N_SHADES) + 2;
-    let height = top + (frame.tile * n_rows).max((LINE + 4) * n_entries) + 20;
+    let foot = top + frame.tile * n_rows + 16;
+    let n_entries = u32::try_from(shades.ranges().count()).unwrap_or(N_SHADES) + 1;
+    let height = foot + (LINE + 4) * n_entries.div_ceil(2) + 8;
     let mut svg = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" "#
     );
     let title = escaped(labels.title);
-    svg.push_str(r##"font-family="sans-serif" font-size="14" fill="#222">"##);
+    svg.push_str(r##"font-family="sans-serif" font-size="16" fill="#222">"##);
     _ = write!(svg, r##"<title>{title}</title><rect width="100%" height="100%" fill="#fff"/>"##);
-    _ = write!(svg, r#"<text x="20" y="28" font-size="18">{title}</text>"#);
-    for (y, line) in (0..n_lines).map(|i| 50 + LINE * i).zip(labels.lines) {
+    for (y, line) in (0..).map(|i| 28 + LINE * i).zip(&lines) {
         _ = write!(svg, r#"<text x="20" y="{y}">{}</text>"#, escaped(line));
     }
     frame.write_axes(&mut svg, labels);
@@ -87,7 +94,7 @@ pub fn svg(labels: &Labels<'_>, cells: &[Cell]) -> String {
         }
     }
     let has_nothing = cells.iter().any(|cell| cell.count == 0);
-    shades.write_legend(&mut svg, labels, top, has_nothing);
+    shades.write_legend(&mut svg, labels, foot, has_nothing);
     svg.push_str("</svg>\n");
     svg
 }
@@ -115,15 +122,15 @@ impl Frame {
             svg,
             r#"<text transform="translate(18 {middle_y}) rotate(-90)" text-anchor="middle">{down}</text>"#
         );
-        svg.push_str(r##"<g font-size="11" fill="#555">"##);
-        let y = self.top - 6;
-        for column in 0..self.n_columns {
+        svg.push_str(r##"<g font-size="14" fill="#555">"##);
+        let (y, every) = (self.top - 6, if self.tile < NUMBERED { 2 } else { 1 });
+        for column in (0..self.n_columns).step_by(every) {
             let x = LEFT + self.tile * column + self.tile / 2;
             _ = write!(svg, r#"<text x="{x}" y="{y}" text-anchor="middle">{column}</text>"#);
         }
         let x = LEFT - 6;
-        for row in 0..self.n_rows {
-            let y = self.top + self.tile * row + self.tile / 2 + 4;
+        for row in (0..self.n_rows).step_by(every) {
+            let y = self.top + self.tile * row + self.tile / 2 + 5;
             _ = write!(svg, r#"<text x="{x}" y="{y}" text-anchor="end">{row}</text>"#);
         }
         svg.push_str("</g>");
@@ -167,18 +174,35 @@ impl Shades {
         std::iter::once(NOTHING.to_owned()).chain((0..=last).map(of))
     }
 
+    /// Writes the legend in two columns below the grid.
     fn write_legend(&self, svg: &mut String, labels: &Labels<'_>, top: u32, has_nothing: bool) {
-        let x = LEFT + SIDE + GAP;
         let ranges = self.ranges().map(|(_, last)| format!("up to {}", grouped(last)));
         let nothing = has_nothing.then(|| (NOTHING.to_owned(), escaped(labels.nothing)));
         let entries = nothing.into_iter().chain(self.colours().skip(1).zip(ranges));
         for (i, (colour, text)) in (0..).zip(entries) {
-            let y = top + (LINE + 4) * i;
+            let (x, y) = (LEFT + SIDE / 2 * (i % 2), top + (LINE + 4) * (i / 2));
             let (behind, foot) = (x + 24, y + 13);
             _ = write!(svg, r#"<rect x="{x}" y="{y}" width="16" height="16" fill="{colour}"/>"#);
-            _ = write!(svg, r#"<text x="{behind}" y="{foot}" font-size="12">{text}</text>"#);
+            _ = write!(svg, r#"<text x="{behind}" y="{foot}">{text}</text>"#);
         }
     }
+}
+
+/// Breaks a text into lines between its words.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        match lines.last_mut() {
+            Some(line) if last == 0 => line.push_str(word),
+            Some(line) if last + 1 + word.chars().count() <= LONGEST => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Formats a number with thousands separators.
@@ -253,6 +277,14 @@ mod tests {
             "{drawn}"
         );
         assert_eq!(drawn.matches("h159v159").count(), 4);
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let text = ["word"; 30].join(" ");
+        let lines = wrapped(&text);
+        assert!(lines.len() == 3 && lines.iter().all(|line| line.len() <= LONGEST), "{lines:?}");
+        assert_eq!(lines.join(" "), text);
     }
 
     #[test]
