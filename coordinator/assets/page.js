@@ -206,11 +206,13 @@ export function jobActions() {
     const given = await ask(`Which priority for job ${job.job}? Jobs of higher priority are counted first.`, "Set priority", "main", label);
     if (given) attempt(line, () => post(`${id(job)}/priority`, { priority: Number(given.priority) }), `Job ${job.job} has priority ${given.priority}.`);
   }, "calm");
+  const end = button("End verification", () => attempt(line, () => post(`${id(job)}/end-verification`), `Job ${job.job} keeps what is proved.`));
   const cancel = button("Cancel", async () => {
-    const sure = await ask(`Cancel job ${job.job} (n = ${job.n}) for good? Its records stay in the database, but no worker continues it.`, "Cancel the job", "danger");
+    const lost = job.provisional ? "Its number stays provisional and without a certificate: “End verification” keeps what is proved." : "Its records stay in the database, but no worker continues it.";
+    const sure = await ask(`Cancel job ${job.job} (n = ${job.n}) for good? ${lost}`, "Cancel the job", "danger");
     if (sure) attempt(line, () => post(`${id(job)}/cancel`), `Job ${job.job} is cancelled.`);
   }, "calm");
-  const buttons = h("div", { className: "actions" }, pause, resume, priority, cancel);
+  const buttons = h("div", { className: "actions" }, pause, resume, end, priority, cancel);
   return {
     element: h("div", {}, buttons, line),
     show(now) {
@@ -218,8 +220,9 @@ export function jobActions() {
       const ended = ["done", "cancelled", "damaged"].includes(job.state);
       pause.hidden = job.state === "paused";
       resume.hidden = job.state !== "paused" && job.failed === 0;
+      end.hidden = !job.provisional || job.second_of !== null;
       buttons.hidden = ended;
-      for (const [one, what] of [[pause, "Pause"], [resume, "Resume"], [priority, "Set the priority of"], [cancel, "Cancel"]]) {
+      for (const [one, what] of [[pause, "Pause"], [resume, "Resume"], [end, "End the verification of"], [priority, "Set the priority of"], [cancel, "Cancel"]]) {
         one.setAttribute("aria-label", `${what} job ${job.job}`);
       }
     },
