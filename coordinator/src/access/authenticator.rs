@@ -77,7 +77,9 @@ pub(crate) enum AuthError {
         "an invitation is needed: send a token ('queens-coordinator invite' creates one; programs take it by --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
     )]
     NoToken,
-    #[error("the credentials are not a token")]
+    #[error(
+        "this is no whole token, which is queens_, a number, _ and 64 hexadecimal digits: copy all of what 'queens-coordinator invite' printed or wrote to --token-file"
+    )]
     MalformedToken,
     #[error(transparent)]
     InvitationError(#[from] InvitationError),
