@@ -30,7 +30,8 @@ use crate::flags::JobArgs;
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 ///
-/// Messages go to stderr; the environment variable QUEENS_LOG sets their level (warn, info, debug).
+/// Messages go to stderr; the environment variable QUEENS_LOG sets their level (warn, info, debug). Ctrl-C ends a
+/// command with exit status 130, SIGTERM with 143.
 #[derive(Debug, Parser)]
 #[command(name = "queens", version = VERSION, long_version = version_in_full(&Kernel::list()), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Args {
@@ -83,7 +84,7 @@ pub(crate) enum Command {
 
     /// Follow a job until it ends
     ///
-    /// Prints a line for each change, at most one per second; on a terminal, a bar. The exit status is 0 if the job is
+    /// Prints a line for each state, and at most one a minute; on a terminal, a bar. The exit status is 0 if the job is
     /// done, 1 if it ends otherwise.
     Watch(JobArgs),
 

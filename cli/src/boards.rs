@@ -20,6 +20,11 @@ impl Boards {
         self.first == self.last
     }
 
+    /// Returns the largest size.
+    pub(crate) const fn last(self) -> BoardSize {
+        self.last
+    }
+
     /// Returns the sizes, the smallest first.
     pub(crate) fn iter(self) -> impl Iterator<Item = BoardSize> {
         BoardSize::range(self.first.get(), self.last.get())

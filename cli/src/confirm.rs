@@ -2,28 +2,20 @@
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
-use queens_model::{core_seconds, price};
 use queens_program::say;
-use queens_solver::{BoardSize, Kernel, Method};
 
 use crate::flags::WrongUsage;
 
 /// The size in bytes above which a file needs confirmation.
 const LARGE: usize = 20_000_000;
 
-/// Returns whether a count may begin: by this method with this kernel it takes less than a year of core time, or the
-/// user confirms it.
+/// Returns whether a count may begin: it has no price, because it takes less than a year of core time, or the user
+/// confirms it.
 ///
 /// # Errors
 /// If confirmation is needed and stdin is no terminal.
-pub(crate) fn confirm_count(
-    n: BoardSize,
-    method: Method,
-    kernel: Kernel,
-    yes: bool,
-) -> Result<bool, WrongUsage> {
-    let Some(price) = price(core_seconds(n, method, kernel)) else { return Ok(true) };
-    confirm(&format!("n = {n} takes some {price} with the {kernel} kernel"), yes)
+pub(crate) fn confirm_price(price: Option<String>, yes: bool) -> Result<bool, WrongUsage> {
+    price.map_or(Ok(true), |price| confirm(&price, yes))
 }
 
 /// Returns whether a file of about this size may be written: it is not large, or the user confirms it.

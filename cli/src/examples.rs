@@ -13,11 +13,11 @@ queens estimate 20  # on this machine
 queens estimate 24 --cores 1000  # on a thousand cores like these
 queens bench  # 18 queens on one thread
 queens bench --kernel all  # every kernel that this machine has
-queens bench --n 22 --method halves --threads 4  # the other method
+queens bench 22 --method halves --threads 4  # the other method
 queens gpus  # what --gpu can name
 queens table  # all methods, n = 1 to 10
 queens table 8-12 --method bitmask,kernel  # two of them
-queens table --format csv --plot methods.svg  # for programs, with a drawing
+queens table --output json --plot methods.svg  # for programs, with a drawing
 queens solve 8 --format unicode  # a board in the terminal
 queens solve 20 --random --seed 7  # by chance, and the same each time
 queens solve 8 --given 0:3 --method backtracking  # with a queen there

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use queens_gpu::{CardId, ChosenCards};
-use queens_model::JobId;
+use queens_model::{JobId, Priority};
 use queens_program::{CONNECTION, CredentialsArgs, Output, OutputArgs};
 use queens_proto::client::{Operator, Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, KernelChoice, Method};
@@ -62,6 +62,19 @@ impl GpuArgs {
     }
 }
 
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct JobPriorityArgs {
+    /// Priority of the job, from -1000 to 1000: higher ones go first, equal ones in the order of submission
+    #[arg(
+        long,
+        env = "QUEENS_PRIORITY",
+        value_name = "P",
+        default_value = "0",
+        allow_negative_numbers = true
+    )]
+    pub(crate) priority: Priority,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CoordinatorArgs {
     /// URL of the coordinator; for several coordinators of one database, the URLs of all, repeated or separated by
@@ -86,7 +99,12 @@ impl CoordinatorArgs {
         if self.coordinator.iter().any(is_encrypted) {
             return "'queens-coordinator invite --role worker' prints a line that makes one".to_owned();
         }
-        format!("'queens-worker --coordinator {}' makes one", self.urls())
+        match self.coordinator.iter().all(is_in_environment) {
+            true => "'queens-worker' with this QUEENS_COORDINATOR makes one, 'docker compose up --detach --scale worker=3' \
+                     three in Docker Compose"
+                .to_owned(),
+            false => format!("'queens-worker --coordinator {}' makes one", self.urls()),
+        }
     }
 
     pub(crate) fn routes(&self) -> anyhow::Result<Routes> {
@@ -95,6 +113,20 @@ impl CoordinatorArgs {
 
     pub(crate) async fn connect(&self) -> anyhow::Result<Operator> {
         Ok(Operator::connect(self.routes()?).await?)
+    }
+}
+
+/// Returns whether QUEENS_COORDINATOR names a coordinator. A container's one has an address that only containers know.
+fn is_in_environment(coordinator: &Endpoint) -> bool {
+    let named = std::env::var("QUEENS_COORDINATOR").unwrap_or_default();
+    named.split(',').any(|one| endpoint(one).is_ok_and(|one| one.uri() == coordinator.uri()))
+}
+
+/// Returns the option that names a coordinator in a command; empty if the environment does.
+pub(crate) fn coordinator_option(url: &str) -> String {
+    match endpoint(url) {
+        Ok(coordinator) if is_in_environment(&coordinator) => String::new(),
+        _ => format!(" --coordinator {url}"),
     }
 }
 

@@ -8,6 +8,7 @@ mod connect;
 mod counting;
 mod examples;
 mod flags;
+mod keys;
 mod method;
 mod present;
 mod sampling;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use queens_program::logs::log;
-use queens_program::{arguments, complain, wrong_usage};
+use queens_program::{arguments, complain, end_if_signalled, wrong_usage};
 use queens_proto::client::JobChange;
 use queens_proto::pb::Empty;
 use tracing::level_filters::LevelFilter;
@@ -35,13 +36,15 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     log(LevelFilter::WARN, AboveBar);
-    run(args).unwrap_or_else(|error| match error.downcast_ref() {
+    let status = run(args).unwrap_or_else(|error| match error.downcast_ref() {
         Some(WrongUsage(what)) => wrong_usage::<Args>(what),
         None => {
             complain(&format!("{error:#}"));
             ExitCode::FAILURE
         }
-    })
+    });
+    end_if_signalled();
+    status
 }
 
 fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -54,11 +57,11 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Animate(args) => return commands::animate::run(&args).await,
             Command::Submit(args) => return commands::submit::run(&args).await,
             Command::Watch(args) => return commands::watch::run(&args).await,
+            Command::Table(args) => return commands::table::run(&args),
             Command::Bench(args) => return commands::bench::run(&args),
             Command::Doctor(args) => return commands::doctor::run(&args).await,
             Command::List(args) => commands::list::run(&args)?,
             Command::Gpus(args) => commands::gpus::run(&args)?,
-            Command::Table(args) => commands::table::run(&args)?,
             Command::Jobs(args) => commands::jobs::run(&args).await?,
             Command::Status(args) => commands::jobs::status(&args).await?,
             Command::Verdicts(args) => commands::verdicts::run(&args).await?,

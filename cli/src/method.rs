@@ -1,25 +1,21 @@
 //! Chooses the method of a count.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::Args;
-use queens_model::{core_seconds as core_seconds_of, default_method, price};
+use queens_model::{default_method, price_of_job};
 use queens_solver::{BoardSize, Kernel, Method};
 use tracing::info;
 
 use crate::sampling::{Measured, Probing, probe};
 
-/// For smaller n, the search is faster with any vector kernel: by a factor of 3 at 19.
-const HALVES_FROM: u8 = 20;
-
-/// From this n on, halves are faster with the portable kernel.
-const HALVES_FROM_PORTABLE: u8 = 18;
-
-/// From this n on, halves are faster with any kernel: they take less than half of the search's time at 22 with AVX-512.
-const HALVES_ALWAYS_FROM: u8 = 22;
+/// The boards that are measured. For smaller n, the search is faster with any vector kernel: by a factor of 3 at 19. For
+/// larger ones, halves take less than half of its time.
+const MEASURED: RangeInclusive<u8> = 20..=21;
 
 /// The board that the methods are compared on. At 20, halves take the same share of the search's time within some per
 /// cent, but a sample takes a hundred times as long.
@@ -33,9 +29,8 @@ const PROBES: [(Method, f64, usize, usize); 2] =
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MethodArgs {
-    /// How to count: 'search' below crosses, the join of 'halves', or 'auto' for the faster one for this board: for n =
-    /// 20 and 21 as measured on this machine, unless a coordinator counts. From n = 29 on it is the search, because
-    /// nobody has measured halves there
+    /// How to count: 'search' below crosses, the join of 'halves', or 'auto': by halves for n = 22 to 28, and by search
+    /// for other boards; at n = 20 and 21, a machine that counts alone measures which is faster
     #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "auto")]
     method: MethodChoice,
 }
@@ -88,44 +83,38 @@ impl MethodChoice {
 
     /// Says by which method a coordinator's workers count a board, why, and at which price; `None` for small boards.
     pub(crate) fn explained_in_cluster(self, n: BoardSize) -> Option<String> {
+        if n.get() < *MEASURED.start() {
+            return None;
+        }
         let method = self.in_cluster(n);
-        let why = match (self.0, n.get()) {
-            (_, ..HALVES_FROM) => return None,
-            (Some(_), _) => "as --method says",
-            (None, HALVES_FROM..HALVES_ALWAYS_FROM) => {
+        let why = match self.0 {
+            Some(_) => "as --method says",
+            None if MEASURED.contains(&n.get()) => {
                 "as some kernels are slower by halves: --method halves takes them"
             }
-            (None, _) if method == Method::Halves => "which are faster with any kernel",
-            (None, _) => "as nobody has measured halves there",
+            None if method == Method::Halves => "which are faster with any kernel",
+            None => "as nobody has measured halves there",
         };
-        let price = price(core_seconds_of(n, method, Kernel::Avx512));
-        let price = price.map(|price| format!(". It takes some {price} with the fastest kernel, avx512"));
+        let price = price_of_job(n, method).map(|price| format!(". {price}"));
         Some(format!("n = {n}: by {method}, {why}{}", price.unwrap_or_default()))
     }
 }
 
-/// Returns the faster method if it is known without a measurement. Below [`HALVES_FROM`], it is the search. From
-/// [`HALVES_ALWAYS_FROM`] on, it is the default of jobs. In between, vector kernels need a measurement
-/// (docs/HALVES.md).
-fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
-    let is_portable = kernel == Kernel::Portable;
-    match n.get() {
-        at if is_portable && (HALVES_FROM_PORTABLE..HALVES_ALWAYS_FROM).contains(&at) => Some(Method::Halves),
-        ..HALVES_FROM => Some(Method::Search),
-        HALVES_FROM..HALVES_ALWAYS_FROM => None,
-        HALVES_ALWAYS_FROM.. => Some(default_method(n)),
+/// Returns the faster method for a board: the default of jobs, or as measured with samples, once in this process for
+/// each kernel (docs/HALVES.md).
+fn faster(n: BoardSize, kernel: Kernel) -> Method {
+    if !MEASURED.contains(&n.get()) {
+        return default_method(n);
     }
+    static FASTER: [OnceLock<Method>; Kernel::ALL.len()] = [const { OnceLock::new() }; Kernel::ALL.len()];
+    let faster = Kernel::ALL.into_iter().zip(&FASTER).find(|(of, _)| *of == kernel);
+    faster.map_or(Method::Search, |(_, faster)| *faster.get_or_init(|| measure(kernel)))
 }
 
-/// Returns the faster method for a board, as known or measured with samples, once in this process for each kernel.
-fn faster(n: BoardSize, kernel: Kernel) -> Method {
-    static MEASURED: [OnceLock<Method>; Kernel::ALL.len()] = [const { OnceLock::new() }; Kernel::ALL.len()];
-    let measured = Kernel::ALL.into_iter().zip(&MEASURED).find(|(of, _)| *of == kernel);
-    match (known(n, kernel), measured) {
-        (Some(known), _) => known,
-        (None, Some((_, measured))) => *measured.get_or_init(|| measure(kernel)),
-        (None, None) => Method::Search,
-    }
+/// Describes the cost of a count by this machine, if it must be confirmed.
+pub(crate) fn price_here(n: BoardSize, method: Method, kernel: Kernel) -> Option<String> {
+    let probe = PROBES.into_iter().find(|(of, ..)| *of == method);
+    queens_model::price_here(n, method, || core_seconds(probe?, kernel))
 }
 
 /// Measures which method is faster with a kernel.
@@ -160,13 +149,13 @@ mod tests {
         };
         assert_eq!(explained("auto", 19), "");
         assert!(explained("auto", 20).starts_with("n = 20: by search, as some kernels"));
-        let price = "It takes some 55 core-years with the fastest kernel, avx512";
-        assert_eq!(
-            explained("auto", 28),
-            format!("n = 28: by halves, which are faster with any kernel. {price}")
+        let price = "n = 28 takes some 27 to 110 core-years by halves on cores like";
+        assert!(
+            explained("auto", 28)
+                .starts_with(&format!("n = 28: by halves, which are faster with any kernel. {price}"))
         );
         assert!(explained("auto", 29).starts_with("n = 29: by search, as nobody"));
-        assert!(explained("search", 28).starts_with("n = 28: by search, as --method says. It takes"));
+        assert!(explained("search", 28).starts_with("n = 28: by search, as --method says. n = 28 takes"));
     }
 
     #[test]
@@ -181,11 +170,7 @@ mod tests {
             assert!(wrong.parse::<MethodChoice>().is_err(), "'{wrong}'");
         }
         let measured = MethodChoice(None).method(n, Kernel::best());
-        assert_eq!(
-            MethodChoice(None).method(n, Kernel::Portable),
-            Method::Halves,
-            "{measured} by the best kernel"
-        );
+        assert_eq!(measured, MethodChoice(None).method(n, Kernel::best()), "it is measured once");
         // These need no measurement.
         for (n, kernel, method) in [
             (18, Kernel::Avx512, Method::Search),
@@ -193,8 +178,7 @@ mod tests {
             (22, Kernel::Avx2, Method::Halves),
             (28, Kernel::Avx512, Method::Halves),
             (29, Kernel::Avx512, Method::Search),
-            (17, Kernel::Portable, Method::Search),
-            (18, Kernel::Portable, Method::Halves),
+            (18, Kernel::Portable, Method::Search),
             (27, Kernel::Portable, Method::Halves),
         ] {
             let n = BoardSize::new(n).expect("a board size");

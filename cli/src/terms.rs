@@ -14,7 +14,7 @@ pub(crate) struct TermsArgs {
 
     /// Have this percentage of the work recounted by other parties: 0 to 100. By default 1 from n = 20 on, and with
     /// --recount-by
-    #[arg(long, env = "QUEENS_RECOUNT", value_name = "P")]
+    #[arg(long, env = "QUEENS_RECOUNT", value_name = "PERCENT")]
     recount: Option<Share>,
 
     #[command(flatten)]

@@ -20,6 +20,7 @@ pub mod postgres;
 pub mod prelude;
 pub mod process;
 pub mod proxy;
+pub mod schema;
 pub mod service;
 pub mod session;
 pub mod standby;

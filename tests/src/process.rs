@@ -3,7 +3,7 @@
 use std::borrow::BorrowMut;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
@@ -105,6 +105,12 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Returns its exit status as a shell sees it: 128 more than the signal that ended it.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        self.status.code().or_else(|| Some(128 + self.status.signal()?))
+    }
+
     /// Returns the one JSON object that a successful `queens count --output json` writes.
     ///
     /// # Panics
@@ -139,7 +145,7 @@ impl Ended {
     #[track_caller]
     #[must_use]
     pub fn complaint(&self, code: i32) -> &str {
-        assert_eq!((self.status.code(), self.stdout.as_str()), (Some(code), ""), "{self:?}");
+        assert_eq!((self.code(), self.stdout.as_str()), (Some(code), ""), "{self:?}");
         assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
         for internals in ["panicked", "backtrace", "Error {", "Some(", "Err("] {
             assert!(!self.stderr.contains(internals), "{self:?}");

@@ -9,7 +9,7 @@ use axum::http::header::{CONTENT_TYPE, HOST, LOCATION};
 use axum::http::{Method, Request, StatusCode, Uri};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use queens_auth::{Pin, Trust};
+use queens_auth::{Pin, Trust, tls_reason};
 use queens_proto::client::endpoint;
 use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -107,6 +107,7 @@ async fn connect_and_send(uri: &Uri, trust: &Trust, body: Option<&str>) -> anyho
     let name = ServerName::try_from(host).context("no certificate can prove this name")?;
     let connector = TlsConnector::from(trust.config(&[b"http/1.1"], None)?);
     let shaken = connector.connect(name, stream).await;
+    let shaken = shaken.map_err(|error| anyhow::Error::msg(tls_reason(&error.to_string()).to_owned()));
     let stream = shaken.context(
         "it is not known to be the coordinator: take the --pin or --ca that you were told with the link",
     )?;

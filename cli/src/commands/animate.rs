@@ -1,6 +1,6 @@
 //! `queens animate`: shows the backtracking search as an animation.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,10 +14,14 @@ use queens_program::{say, stdout, stop_on_signal};
 use queens_solver::boards::Queen;
 use queens_solver::boards::animation::{self, Frame, Frames, MOST_FRAMES, Timing};
 use queens_solver::boards::picture::{Look, Scale, is_dark};
+use ratatui::crossterm::event::{Event, KeyCode};
+use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::confirm::confirm_file;
 use crate::flags::{BoardArgs, LargeFileArgs, format_of, tile_px};
+use crate::keys::keys;
 use crate::present::file::Target;
 use crate::present::gif::gif;
 use crate::present::raster;
@@ -27,10 +31,9 @@ const SAMPLE: usize = 100;
 
 /// Show the backtracking search step by step
 ///
-/// The square being tried is green if it is safe, red if not. The animation goes to the terminal, or to a file. It has
-/// at most 20000 pictures; a message says so if the search goes on.
+/// The square being tried is green if it is safe, red if not. The animation goes to the terminal, where 'q' ends it, or
+/// to a file. It has at most 20000 pictures; a message says so if the search goes on.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub(crate) struct AnimateArgs {
     #[command(flatten)]
     board: BoardArgs,
@@ -136,12 +139,20 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, timing: Timing) -> an
     let stop = stop_on_signal()?;
     let shown = async {
         if !is_screen {
-            return play(&terminal, is_screen, n, frames, timing, &stop).await;
+            return play(&terminal, None, n, frames, timing).await;
+        }
+        let has_keys = io::stdin().is_terminal();
+        if has_keys {
+            enable_raw_mode()?;
         }
         terminal.hide_cursor()?;
-        let result = play(&terminal, is_screen, n, frames, timing, &stop).await;
+        let end = UserEnd { stop, keys: has_keys.then(keys) };
+        let result = play(&terminal, Some(end), n, frames, timing).await;
         terminal.show_cursor()?;
         terminal.flush()?;
+        if has_keys {
+            disable_raw_mode()?;
+        }
         result
     };
     match shown.await {
@@ -151,13 +162,36 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, timing: Timing) -> an
     }
 }
 
+/// How a user ends an animation on a terminal.
+struct UserEnd {
+    stop: CancellationToken,
+    /// `None` if keys come from elsewhere than a terminal.
+    keys: Option<mpsc::Receiver<Event>>,
+}
+
+impl UserEnd {
+    /// Waits for a signal, Ctrl-C or `q`.
+    async fn wait(&mut self) {
+        let Some(keys) = &mut self.keys else { return self.stop.cancelled().await };
+        let quit = async {
+            while let Some(event) = keys.recv().await
+                && event.as_key_press_event().is_none_or(|key| key.code != KeyCode::Char('q'))
+            {}
+        };
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = quit => {}
+        }
+    }
+}
+
+/// Plays the pictures, on a terminal until the user ends them.
 async fn play(
     terminal: &Term,
-    is_screen: bool,
+    mut end: Option<UserEnd>,
     n: u32,
     frames: impl Iterator<Item = Frame>,
     timing: Timing,
-    stop: &CancellationToken,
 ) -> io::Result<bool> {
     let mut looks = vec![Look::Empty; (n * n) as usize];
     let (mut n_tried, mut n_solutions) = (0_u64, 0_u64);
@@ -168,21 +202,23 @@ async fn play(
         n_solutions += u64::from(frame.solved);
         let is_try = |&(_, look): &(Queen, Look)| matches!(look, Look::Safe | Look::Attacked);
         n_tried += u64::from(!frame.solved && frame.changes.iter().any(is_try));
-        if i > 0 && is_screen {
+        if i > 0 && end.is_some() {
             terminal.clear_last_lines(n as usize + LINES_BELOW)?;
         }
-        terminal.write_str(&picture(n, &looks))?;
-        terminal.write_line(&format!("{n_tried} squares tried, {}", plural(n_solutions, "solution")))?;
-        if !is_screen {
-            terminal.write_line("")?;
+        let picture = picture(n, &looks);
+        let shown = format!("{picture}{n_tried} squares tried, {}\n", plural(n_solutions, "solution"));
+        let Some(end) = &mut end else {
+            terminal.write_line(&shown)?;
             terminal.flush()?;
             continue;
-        }
+        };
+        // In raw mode, a line ends with both.
+        terminal.write_str(&shown.replace('\n', "\r\n"))?;
         terminal.flush()?;
         let shown_for = Duration::from_millis(timing.of(&frame, false).into());
         tokio::select! {
             () = tokio::time::sleep(shown_for) => {}
-            () = stop.cancelled() => return Ok(false),
+            () = end.wait() => return Ok(false),
         }
     }
     Ok(true)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use queens_counting::{CardProbe, threads_of};
 use queens_gpu::CardId;
 use queens_platform::with_instructions;
-use queens_program::{Output, OutputArgs, print, threads};
+use queens_program::{OutputArgs, threads};
 use queens_solver::{
     BoardSize, InvalidKernel, Kernel, KernelChoice, Method, SampledPart, Sampler, classic, parallel,
     published,
@@ -30,12 +30,12 @@ const WARMING_UP: Duration = Duration::from_millis(200);
 ///
 /// The sample of a board is always the same, except on graphics cards. By search, from n = 19 on, it has a piece of
 /// about a million nodes of each cross. By halves, from n = 20 on, it has some of their columns. Solutions are
-/// weighted: a solution of a cross that stands for eight counts eight times. The exit status is 1 if the counts are
-/// wrong.
+/// weighted: a solution of a cross that stands for eight counts eight times. JSON is an array. The exit status is 1
+/// if the counts are wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchArgs {
     /// Size of the board, 0 to 32
-    #[arg(long, value_name = "N", default_value = "18", allow_negative_numbers = true)]
+    #[arg(value_name = "N", default_value = "18", allow_negative_numbers = true)]
     n: BoardSize,
 
     /// Number of crosses, or samples of halves, to count; all of them if there are fewer [default: 512, and 32 of
@@ -54,7 +54,7 @@ pub(crate) struct BenchArgs {
     method: Option<MethodChoice>,
 
     /// Kernel to measure: 'auto' for the fastest on this processor, a name (avx512, avx2, v128, portable), or 'all' for
-    /// each that it can run, with a line for the list in docs/KERNEL.md; in JSON, an array of answers
+    /// each that it can run, with a line for the list in docs/KERNEL.md
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto", value_parser = measured_kernels)]
     kernel: MeasuredKernels,
 
@@ -98,7 +98,7 @@ const fn default_sample(n: BoardSize, method: Method) -> usize {
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let method = args.method.unwrap_or(Method::Search.into());
     let cards = args.gpu.cards(args.n, args.method.unwrap_or(Method::Halves.into()))?;
-    let answers = match args.kernel {
+    let answers: Vec<BenchAnswer> = match args.kernel {
         _ if !cards.is_empty() => {
             cards.iter().map(|card| measure_card(args, *card)).collect::<anyhow::Result<_>>()?
         }
@@ -112,13 +112,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
             here.map(|kernel| measure(args, method, kernel)).collect::<anyhow::Result<_>>()?
         }
     };
-    print(&match (args.output.output, args.kernel, &answers[..]) {
-        (Output::Json, MeasuredKernels::One(_), [answer]) => serde_json::to_string(answer)?,
-        (Output::Json, ..) => serde_json::to_string(&answers)?,
-        (Output::Text, MeasuredKernels::One(_), _) => {
-            answers.iter().map(text).collect::<Vec<_>>().join("\n\n")
-        }
-        (Output::Text, ..) => comparison(&answers),
+    args.output.output.print(&answers, || match args.kernel {
+        MeasuredKernels::One(_) => answers.iter().map(text).collect::<Vec<_>>().join("\n\n"),
+        MeasuredKernels::All => comparison(&answers),
     })?;
     let agrees = answers.iter().all(|answer| answer.agrees);
     Ok(if agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })

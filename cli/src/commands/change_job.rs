@@ -60,7 +60,7 @@ pub(crate) struct VerifyMoreArgs {
 #[command(group(ArgGroup::new("more").required(true).multiple(true).args(["recount", "recount_by", "second_pass", "end"])))]
 pub(crate) struct MoreArgs {
     /// Have this percentage of the work recounted by other workers: 0 to 100
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "PERCENT")]
     recount: Option<Share>,
 
     #[command(flatten)]

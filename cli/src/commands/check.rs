@@ -21,7 +21,6 @@ use crate::present::progress::Spinner;
 /// further counts, verdicts, tree, signature, published counts and symmetric solutions must agree. Some records are
 /// recounted. Exit status: 0 if all of it holds, 1 if anything does not, which is named, 2 wrong usage.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub(crate) struct CheckArgs {
     /// The certificate
     #[arg(value_name = "FILE")]
@@ -38,7 +37,7 @@ pub(crate) struct CheckArgs {
     seconds: Duration,
 
     /// Recount this percentage of the records, however long it takes: at least one, unless it is 0
-    #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true)]
     share: Option<f64>,
 
     /// Seed that draws the records: the author of the file must not know it before [default: a random number]

@@ -6,30 +6,30 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use queens_counting::default_threads;
+use queens_model::price_of_job;
 use queens_program::{CONNECTION, CredentialsArgs, OutputArgs, stdout, stop_on_signal, threads_beside_cards};
 use queens_proto::client::{Routes, endpoint};
+use queens_solver::Method;
 use queens_solver::boards::Given;
-use queens_solver::{Kernel, Method};
 use queens_store::sqlite::DATABASE;
 use tonic::transport::Endpoint;
 
-use crate::confirm::confirm_count;
+use crate::confirm::confirm_price;
 use crate::counting::cluster;
 use crate::counting::completions::count_completions;
 use crate::counting::counted::Symmetric;
 use crate::counting::local::LocalCount;
-use crate::flags::{BoardArgs, GpuArgs, KernelArgs, wrong_usage};
-use crate::method::MethodArgs;
+use crate::flags::{BoardArgs, GpuArgs, JobPriorityArgs, KernelArgs, wrong_usage};
+use crate::method::{MethodArgs, price_here};
 use crate::present::answer::CountAnswer;
 use crate::present::progress::Showing;
 
 /// Count all placements of N queens, and the fundamental ones
 ///
 /// Solutions that are rotations or reflections of each other make one fundamental solution. The answer goes to stdout,
-/// progress and messages to stderr. Exit status: 0 counted; 1 failed, interrupted or in contradiction to the published
-/// count; 2 wrong usage.
+/// progress and messages to stderr. Exit status: 0 counted; 1 failed, or in contradiction to the published count; 2 wrong
+/// usage; 130 after Ctrl-C.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub(crate) struct CountArgs {
     #[command(flatten)]
     board: BoardArgs,
@@ -65,6 +65,9 @@ pub(crate) struct CountArgs {
     /// Don't ask, even if the count takes more than a year of core time
     #[arg(long)]
     yes: bool,
+
+    #[command(flatten)]
+    priority: JobPriorityArgs,
 
     /// How to show progress on stderr [default: bar on a terminal, else plain]
     #[arg(long, env = "QUEENS_PROGRESS", value_name = "HOW")]
@@ -107,12 +110,12 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     }
     // The user confirmed the count in this directory when it began.
     let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
-    let kernel = if is_remote { Kernel::Avx512 } else { args.kernel.kernel() };
-    let likely = match is_remote {
-        true => method.in_cluster(n),
-        false => method.method(n, kernel),
+    let kernel = args.kernel.kernel();
+    let price = match is_remote {
+        true => price_of_job(n, method.in_cluster(n)),
+        false => price_here(n, method.method(n, kernel), kernel),
     };
-    if !confirm_count(n, likely, kernel, args.yes || begun)? {
+    if !confirm_price(price, args.yes || begun)? {
         return Ok(ExitCode::FAILURE);
     }
     // Fail now rather than after hours.
@@ -122,7 +125,7 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let showing = args.progress.unwrap_or_else(Showing::automatic);
     let counted = if is_remote {
         let routes = Routes::new(args.coordinator.clone(), args.credentials.credentials()?)?;
-        cluster::count(n, method, routes, showing, &stop).await?
+        cluster::count(n, method, args.priority.priority, routes, showing, &stop).await?
     } else {
         let data_dir = args.data_dir.clone();
         LocalCount { n, method, kernel, n_threads, cards, data_dir, showing }.run(&stop).await?

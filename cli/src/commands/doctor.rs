@@ -56,7 +56,7 @@ struct Finding {
     of: &'static str,
     found: String,
     /// What to do, if something is wrong.
-    #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "do")]
     advice: Option<String>,
 }
 
@@ -190,10 +190,10 @@ async fn coordinators(args: &DoctorArgs) -> Vec<Finding> {
 /// Checks whether the leader's jobs are held up. Returns nothing if it does not answer, which is another finding.
 async fn jobs(args: &DoctorArgs) -> Option<Finding> {
     let jobs = args.remote.connect().await.ok()?.jobs().await.ok()?;
-    Some(of_jobs(&jobs))
+    Some(of_jobs(&jobs, &args.remote.coordinator.how_to_add_a_worker()))
 }
 
-fn of_jobs(jobs: &[JobStatus]) -> Finding {
+fn of_jobs(jobs: &[JobStatus], how_to_add_a_worker: &str) -> Finding {
     let damaged = jobs.iter().filter(|job| job.state == JobState::Damaged);
     if let Some(job) = damaged.clone().next() {
         let n_more = damaged.count() - 1;
@@ -202,18 +202,23 @@ fn of_jobs(jobs: &[JobStatus]) -> Finding {
         return Finding::bad("jobs", found, REPAIR);
     }
     let waits = |job: &JobStatus| Some((job.id, job.waits_for.clone()?));
-    let mut waiting = jobs.iter().filter(|job| !job.state.is_over()).filter_map(waits);
-    let Some((job, whom)) = waiting.next() else { return Finding::ok("jobs", "none is held up") };
-    let more = match waiting.count() {
+    let waiting = jobs.iter().filter(|job| !job.state.is_over()).filter_map(waits);
+    // Other jobs come first as long as there are any.
+    let mut held_up = waiting.filter(|(_, whom)| !whom.starts_with("its turn"));
+    let Some((job, whom)) = held_up.next() else { return Finding::ok("jobs", "none is held up") };
+    let more = match held_up.count() {
         0 => String::new(),
         n_more => format!(", and {n_more} more wait"),
     };
-    Finding::warn(
-        "jobs",
-        format!("job {job} waits for {whom}{more}"),
-        "leases that take too long go to other workers by themselves; 'queens workers' lists workers, and \
-         'queens workers block NAME' gives one no more leases",
-    )
+    let advice = match whom.as_str() {
+        "a worker: none is connected" => how_to_add_a_worker.to_owned(),
+        // A name: this worker alone holds leases.
+        whom if whom.starts_with('\'') => {
+            "its leases go to others by themselves; 'queens workers block NAME' gives it no more".to_owned()
+        }
+        _ => format!("other jobs go on meanwhile; 'queens status {job}' shows this one"),
+    };
+    Finding::warn("jobs", format!("job {job} waits for {whom}{more}"), advice)
 }
 
 /// Reports the leader of several coordinators.
@@ -346,16 +351,23 @@ mod tests {
             ..JobStatus::new(JobId(id), BoardSize::new(8).expect("a board size"), Method::Search, state)
         };
         let counted = [job(1, None, JobState::Running), job(2, None, JobState::Done)];
-        assert_eq!(of_jobs(&counted).line(), "ok    jobs         none is held up");
+        let said = |jobs: &[JobStatus]| of_jobs(jobs, "start one").line();
+        assert_eq!(said(&counted), "ok    jobs         none is held up");
+        let in_turn = [job(1, Some("its turn: the workers are at other jobs"), JobState::Queued)];
+        assert_eq!(said(&in_turn), "ok    jobs         none is held up");
+        let alone = [job(1, Some("a worker: none is connected"), JobState::Queued)];
+        assert_eq!(said(&alone), "warn  jobs         job 1 waits for a worker: none is connected: start one");
+        let party = [job(1, Some("another invitation than 'anna'"), JobState::Verifying)];
+        assert!(said(&party).contains("other jobs go on") && !said(&party).contains("block"), "{party:?}");
         let held_up = [
             job(1, None, JobState::Running),
             job(2, Some("'slow'"), JobState::Running),
             job(3, Some("a worker"), JobState::Queued),
         ];
-        let line = of_jobs(&held_up).line();
+        let line = said(&held_up);
         assert!(
             line.starts_with(
-                "warn  jobs         job 2 waits for 'slow', and 1 more wait: leases that take too long"
+                "warn  jobs         job 2 waits for 'slow', and 1 more wait: its leases go to others"
             ),
             "{line}"
         );

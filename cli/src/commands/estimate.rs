@@ -23,12 +23,11 @@ const PROBING: Probing = Probing { time: Duration::from_secs(3), fewest: 16 };
 /// a shared machine, runs seconds apart differ by this much.
 const UNSEEN: f64 = 0.1;
 
-/// Estimate how long counting N queens would take, within seconds
+/// Estimate how long counting N queens would take
 ///
-/// Counts samples of the board with this machine's kernel, or on its graphics cards with --gpu. The true value lies in
-/// the range 19 times out of 20, for cores or cards like these under the same load.
+/// Counts samples of the board with this machine's kernel, or on its graphics cards with --gpu, for seconds to two
+/// minutes. The true value lies in the range 19 times out of 20, for cores or cards like these under the same load.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub(crate) struct EstimateArgs {
     #[command(flatten)]
     board: BoardArgs,
@@ -73,12 +72,12 @@ struct EstimateAnswer {
     core_seconds_range: [f64; 2],
     wall_seconds: f64,
     wall_seconds_range: [f64; 2],
-    work: f64,
+    expected_work: f64,
     work_per_core_second: f64,
     /// The maximum size of a thread's lists; absent without a bound, and on cards.
     bytes_per_thread: Option<usize>,
-    solutions: f64,
-    solutions_range: [f64; 2],
+    expected_solutions: f64,
+    expected_solutions_range: [f64; 2],
     published: Option<String>,
     parts: usize,
     sample: usize,
@@ -118,11 +117,11 @@ pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<()> {
         core_seconds_range,
         wall_seconds: time.value / cores as f64,
         wall_seconds_range: core_seconds_range.map(|seconds| seconds / cores as f64),
-        work: work.value,
+        expected_work: work.value,
         work_per_core_second: if time.value > 0.0 { work.value / time.value } else { 0.0 },
         bytes_per_thread: sampler.method().most_memory(n).filter(|_| !is_by_cards),
-        solutions: solutions.value,
-        solutions_range: range(solutions, 0.0),
+        expected_solutions: solutions.value,
+        expected_solutions_range: range(solutions, 0.0),
         published: published(n).map(|counts| counts.solutions.to_string()),
         parts: sampler.n_samples(),
         sample: sample.pieces.len(),
@@ -156,7 +155,7 @@ fn text(answer: &EstimateAnswer) -> String {
     let core_time = time(answer.core_seconds, answer.core_seconds_range, &format!("{core}-"));
     let wall_time = time(answer.wall_seconds, answer.wall_seconds_range, "");
     let cores = plural(grouped(answer.cores as f64), core);
-    let [fewest, most] = answer.solutions_range;
+    let [fewest, most] = answer.expected_solutions_range;
     let solutions = match &answer.published {
         Some(published) => format!("published: {published}"),
         None => format!("{fewest:.2e} to {most:.2e}, none published"),
@@ -182,9 +181,9 @@ fn text(answer: &EstimateAnswer) -> String {
          {cores}: {wall_time}{memory}\n\
          {}, {} each {core}-second; {} ({solutions})\n\
          from {from}, probed for {:.1} s on {}",
-        work_text(*method, &about(answer.work)),
+        work_text(*method, &about(answer.expected_work)),
         about(answer.work_per_core_second),
-        plural(about(answer.solutions), "solution"),
+        plural(about(answer.expected_solutions), "solution"),
         answer.seconds,
         plural(answer.threads, "thread")
     )

@@ -66,7 +66,7 @@ pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<()> {
         () = stop.cancelled() => bail!("interrupted; '{name}' is not written"),
     }
     file.keep()?;
-    let answer = json!({ "job": args.job.to_string(), "bytes": n_bytes.to_string() });
+    let answer = json!({ "job": args.job.to_string(), "bytes": n_bytes });
     args.remote.output().print(&answer, || format!("{n_bytes} bytes of job {} are in '{name}'", args.job))
 }
 

@@ -7,17 +7,16 @@ use queens_program::write_answer;
 use queens_solver::boards::{Notation, Solutions};
 
 use crate::flags::BoardArgs;
-use crate::present::notation::Format;
+use crate::present::notation::FormatArgs;
 
 /// The maximum delay before a solution is printed.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
 
 /// Print all ways to place N queens, in lexicographic order
 ///
-/// Prints each solution when it is found. The vector [1 3 0 2] has the column of the queen of each row, both counted
-/// from 0.
+/// Prints each solution when it is found; empty lines separate boards. The vector [1 3 0 2] has the column of the queen
+/// of each row, both counted from 0.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     board: BoardArgs,
@@ -30,9 +29,8 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     limit: Option<u64>,
 
-    /// Notation of the solutions, each on its own line; empty lines separate boards
-    #[arg(long, default_value = "vector")]
-    format: Format,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 /// Runs the command.
@@ -46,18 +44,30 @@ fn write(args: &ListArgs, notation: Notation, out: &mut impl Write) -> io::Resul
         Solutions::new(args.board.n).filter(|solution| !args.fundamental || solution.is_fundamental());
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut flushed: Option<Instant> = None;
+    let is_json = args.format.is_json();
+    if is_json {
+        write!(out, "[")?;
+    }
     while left > 0
         && let Some(solution) = solutions.next()
     {
         left -= 1;
-        if notation.is_drawing() && flushed.is_some() {
+        let between = match flushed {
+            Some(_) if is_json => ",\n",
+            Some(_) if notation.is_drawing() => "\n",
+            _ => "",
+        };
+        write!(out, "{between}{}", solution.written(notation))?;
+        if !is_json {
             writeln!(out)?;
         }
-        writeln!(out, "{}", solution.written(notation))?;
         if flushed.is_none_or(|at| at.elapsed() > FLUSH_AFTER) {
             out.flush()?;
             flushed = Some(Instant::now());
         }
+    }
+    if is_json {
+        writeln!(out, "]")?;
     }
     out.flush()
 }

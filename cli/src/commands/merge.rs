@@ -22,7 +22,6 @@ use crate::present::progress::Spinner;
 /// Different sites may count the parts. Each part keeps its site's signature. All parts are checked as by 'queens check
 /// --seconds 0' before anything is written. Gaps between them and overlaps are errors.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub(crate) struct MergeArgs {
     /// The certificates, in any order
     #[arg(value_name = "FILE", num_args = 2.., required = true)]

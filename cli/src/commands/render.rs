@@ -26,7 +26,6 @@ const MOST_BOARDS: usize = 2000;
 ///
 /// Without -o it prints text: Q for a queen and . for an empty square.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub(crate) struct RenderArgs {
     /// Size of the board, 0 to 1000: draws the solution that 'queens solve N' prints
     #[arg(value_name = "N", value_parser = size, allow_negative_numbers = true,

@@ -13,7 +13,7 @@ use queens_solver::boards::{
 };
 
 use crate::flags::wrong_usage;
-use crate::present::notation::Format;
+use crate::present::notation::FormatArgs;
 use crate::present::progress::Spinner;
 use crate::time_limit::{time_limit, within};
 
@@ -25,7 +25,6 @@ const MOST_SEARCHED: u32 = 10_000;
 /// Without --random or --given, a construction finds it in linear time. The vector [1 3 0 2] has the column of the
 /// queen of each row, both counted from 0. Exit status: 0 found, 1 no solution or out of time, 2 wrong usage.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub(crate) struct SolveArgs {
     /// Size of the board, 0 to 10000000; to 10000 for a search
     #[arg(value_name = "N", value_parser = size, allow_negative_numbers = true)]
@@ -52,9 +51,8 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "S", default_value = "60", value_parser = time_limit, allow_negative_numbers = true)]
     time_limit: Duration,
 
-    /// Notation of the solution
-    #[arg(long, default_value = "vector")]
-    format: Format,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -96,7 +94,9 @@ pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     match found {
         Err(invalid) => Err(wrong_usage(invalid.to_string())),
         Ok(SearchEnd::Found(placement)) => {
-            print_styled(&placement.written(notation).to_string())?;
+            let written = placement.written(notation).to_string();
+            let is_json = args.format.is_json();
+            print_styled(&if is_json { format!(r#"{{"n":{n},"columns":{written}}}"#) } else { written })?;
             Ok(ExitCode::SUCCESS)
         }
         Ok(outcome) => {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use queens_model::{JobId, Priority, price_of_jobs};
+use queens_model::{JobId, price_of_jobs};
 use queens_program::say;
 use queens_proto::client::Operator;
 use queens_solver::BoardSize;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::boards::Boards;
 use crate::confirm::confirm;
 use crate::counting::cluster::submit;
-use crate::flags::{RemoteArgs, WrongUsage};
+use crate::flags::{JobPriorityArgs, RemoteArgs, WrongUsage};
 use crate::method::MethodArgs;
 use crate::terms::TermsArgs;
 
@@ -20,7 +20,7 @@ use crate::terms::TermsArgs;
 ///
 /// Submits a job for each board, the smallest first, and prints each id on a line of its own. If the coordinator
 /// refuses one, the boards after it are not submitted, and a message names those that were. From n = 20 on, a message
-/// says by which method each board is counted, why, and at which price.
+/// says by which method each board is counted, why, and at which price. JSON has a line for each.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubmitArgs {
     #[command(flatten)]
@@ -37,15 +37,8 @@ pub(crate) struct JobsToSubmitArgs {
     #[arg(value_name = "N|A-B", allow_negative_numbers = true)]
     boards: Boards,
 
-    /// Priority of the job, from -1000 to 1000: higher ones go first, equal ones in the order of submission
-    #[arg(
-        long,
-        env = "QUEENS_PRIORITY",
-        value_name = "P",
-        default_value = "0",
-        allow_negative_numbers = true
-    )]
-    priority: Priority,
+    #[command(flatten)]
+    priority: JobPriorityArgs,
 
     #[command(flatten)]
     method: MethodArgs,
@@ -107,7 +100,7 @@ impl JobsToSubmitArgs {
     ) -> anyhow::Result<Vec<(BoardSize, JobId)>> {
         let mut submitted = Vec::new();
         for n in self.boards.iter() {
-            let asked = self.terms.submission(n, self.method.choice().in_cluster(n), self.priority);
+            let asked = self.terms.submission(n, self.method.choice().in_cluster(n), self.priority.priority);
             let job = match submit(operator, asked, self.terms.recount_by.by()).await {
                 Ok(job) => job,
                 Err(error) if submitted.is_empty() => return Err(error),

@@ -1,18 +1,22 @@
 //! `queens table`: compares the methods of counting.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use queens_program::{print, print_some, say};
+use queens_model::default_method;
+use queens_program::{Output, OutputArgs, print, print_some, say};
 use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, Kernel, Method, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
 use crate::boards::Boards;
+use crate::confirm::confirm_price;
 use crate::flags::wrong_usage;
+use crate::method::price_here;
 use crate::present::file::Target;
 use crate::present::plot::{Line, log_plot};
 use crate::sampling::count_board;
@@ -26,7 +30,7 @@ const REPEAT_AT_MOST: Duration = Duration::from_millis(500);
 /// Count by several methods, each on one thread, and compare them
 ///
 /// The table has the seconds of each method. A method that exceeds the time limit is stopped, and skipped for larger
-/// boards.
+/// boards. In JSON, skipped counts are null.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs {
     /// Size of the board, 0 to 32; or a range that includes both ends
@@ -41,13 +45,16 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "S", default_value = "10", value_parser = time_limit, allow_negative_numbers = true)]
     time_limit: Duration,
 
-    /// Format of the table
-    #[arg(long, default_value = "text")]
-    format: TableFormat,
-
     /// Also draw the seconds over n, on a logarithmic axis, into this SVG file ('-' for stdout, instead of the table)
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
+
+    /// Don't ask, even if a count takes more than a year of core time
+    #[arg(long)]
+    yes: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,16 +76,6 @@ enum CountMethod {
     Halves,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TableFormat {
-    /// For people
-    Text,
-    /// A line for each n; skipped counts are empty
-    Csv,
-    /// One array with an object for each n; counts are strings, skipped ones are null
-    Json,
-}
-
 /// The results for one n.
 struct Row {
     n: BoardSize,
@@ -98,13 +95,17 @@ enum Cell {
     NotCounted,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &TableArgs) -> anyhow::Result<()> {
+/// Runs the command and returns its exit status.
+pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.plot
         && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("svg"))
         && path.as_os_str() != "-"
     {
         return Err(wrong_usage(format!("a plot is drawn as SVG: '{}' has to end in .svg", path.display())));
+    }
+    let last = args.boards.last();
+    if !confirm_price(price_here(last, default_method(last), Kernel::best()), args.yes)? {
+        return Ok(ExitCode::FAILURE);
     }
     let target = args.plot.as_deref().map(Target::new).transpose()?;
     let print_table = !matches!(target, Some(Target::Stdout));
@@ -114,13 +115,13 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<()> {
             methods.push(method);
         }
     }
-    let printer = Printer { format: args.format, methods: &methods, limit: args.time_limit };
+    let printer = Printer { output: args.output.output, methods: &methods, limit: args.time_limit };
     let mut rows: Vec<Row> = Vec::new();
     // A closed pipe ends the table, but not the plot, which has a reader of its own.
     let mut is_read = !print_table || printer.begin()?;
     for n in args.boards.iter() {
         if !is_read && target.is_none() {
-            return Ok(());
+            return Ok(ExitCode::SUCCESS);
         }
         let row = Row::new(n, &methods, rows.last(), args.time_limit)?;
         if row.cells.iter().all(|cell| *cell == Cell::NotCounted) {
@@ -139,7 +140,7 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<()> {
     if let Some(target) = target {
         target.write(plot(&methods, &rows).as_bytes())?;
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 impl Row {
@@ -241,47 +242,40 @@ impl CountMethod {
 
 /// Prints a table row by row. Its functions return whether the reader still reads.
 struct Printer<'a> {
-    format: TableFormat,
+    output: Output,
     methods: &'a [CountMethod],
     limit: Duration,
 }
 
 impl Printer<'_> {
     fn begin(&self) -> anyhow::Result<bool> {
-        let suffix = if self.format == TableFormat::Csv { "_seconds" } else { "" };
-        let names = self.methods.iter().map(|method| format!("{}{suffix}", method.name()));
+        let names = self.methods.iter().map(|method| method.name().to_owned());
         self.line(["n", "solutions", "fundamental"].map(str::to_owned).into_iter().chain(names))
     }
 
     fn row(&self, row: &Row) -> anyhow::Result<bool> {
-        let is_csv = self.format == TableFormat::Csv;
-        let none = if is_csv { "" } else { "-" };
-        let number = |count: Option<u128>| count.map_or_else(|| none.to_owned(), |count| count.to_string());
+        let number = |count: Option<u128>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
         let cells = row.cells.iter().map(|cell| match cell {
-            Cell::Seconds(seconds) if is_csv => format!("{seconds:.9}"),
             Cell::Seconds(seconds) => significant(*seconds),
-            Cell::OutOfTime if !is_csv => format!("> {}", self.limit.as_secs_f64()),
-            Cell::OutOfTime | Cell::NotCounted => none.to_owned(),
+            Cell::OutOfTime => format!("> {}", self.limit.as_secs_f64()),
+            Cell::NotCounted => "-".to_owned(),
         });
         let first = [row.n.to_string(), number(row.solutions.map(u128::from)), number(row.fundamental)];
         self.line(first.into_iter().chain(cells))
     }
 
-    /// Prints a line, unless the format has none.
+    /// Prints a line of text. JSON has none before the end.
     fn line(&self, mut cells: impl Iterator<Item = String>) -> anyhow::Result<bool> {
-        match self.format {
-            TableFormat::Text => {
-                let n = cells.next().unwrap_or_default();
-                let cells: String = cells.map(|cell| format!("  {cell:>12}")).collect();
-                print_some(&format!("{n:>2}{cells}"))
-            }
-            TableFormat::Csv => print_some(&cells.collect::<Vec<_>>().join(",")),
-            TableFormat::Json => Ok(true),
+        if self.output == Output::Json {
+            return Ok(true);
         }
+        let n = cells.next().unwrap_or_default();
+        let cells: String = cells.map(|cell| format!("  {cell:>12}")).collect();
+        print_some(&format!("{n:>2}{cells}"))
     }
 
     fn end(&self, rows: &[Row]) -> anyhow::Result<()> {
-        if self.format != TableFormat::Json {
+        if self.output != Output::Json {
             return Ok(());
         }
         let rows = rows.iter().map(|row| {

@@ -9,12 +9,12 @@ use queens_platform::is_screen;
 use queens_program::{stdout, stop_on_signal};
 use queens_proto::client::{ClientError, Operator};
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use tokio::sync::mpsc;
+use ratatui::crossterm::event::{Event, KeyEventKind};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::flags::CoordinatorArgs;
+use crate::keys::keys;
 use crate::present::progress::TakenScreen;
 use crate::top::requests::{Answer, ask};
 use crate::top::screen::{Pressed, Screen};
@@ -22,9 +22,6 @@ use crate::top::view::{self, Palette};
 
 /// The interval of drawing without a change.
 const REDRAW: Duration = Duration::from_secs(1);
-
-/// The capacity of the queue of keys.
-const QUEUE: usize = 64;
 
 /// Watch and manage jobs and workers on the whole terminal
 ///
@@ -82,7 +79,7 @@ async fn show(
                 Ended::Action(result) => screen.hear_result(result),
             },
             event = keys.recv() => match event {
-                // The terminal is gone.
+                // Ctrl-C, or the terminal is gone.
                 None => break,
                 Some(Event::Key(key)) if key.kind != KeyEventKind::Release => match screen.press(key) {
                     Some(Pressed::Quit) => break,
@@ -99,17 +96,4 @@ async fn show(
         }
     }
     Ok(())
-}
-
-/// Returns the terminal's events. A thread reads them, because reading blocks. It ends with the process.
-fn keys() -> mpsc::Receiver<Event> {
-    let (sender, receiver) = mpsc::channel(QUEUE);
-    std::thread::spawn(move || {
-        while let Ok(event) = event::read() {
-            if sender.blocking_send(event).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
 }

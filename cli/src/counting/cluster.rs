@@ -12,6 +12,7 @@ use tracing::warn;
 
 use crate::connect::watch_job;
 use crate::counting::counted::{Counted, Counter, kernels};
+use crate::flags::coordinator_option;
 use crate::method::MethodChoice;
 use crate::present::job::{REPAIR, describe_damage, describe_failure};
 use crate::present::progress::{Progress, Showing};
@@ -25,24 +26,22 @@ const MOST_ASKED: Duration = Duration::from_secs(5);
 pub(crate) async fn count(
     n: BoardSize,
     method: MethodChoice,
+    priority: Priority,
     routes: Routes,
     showing: Showing,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let operator = Operator::connect(routes).await?;
     // The user has confirmed the cost before.
-    let asked = TermsArgs::default().submission(n, method.in_cluster(n), Priority::default());
+    let asked = TermsArgs::default().submission(n, method.in_cluster(n), priority);
     let id = submit(&operator, asked, None).await?;
     let mut progress = Progress::new(showing);
     let job = tokio::select! {
         job = watch_job(&operator, id, |job, store_error| progress.show(job, store_error)) => job,
         () = stop.cancelled() => {
             progress.clear();
-            let url = operator.coordinator();
-            say(&format!(
-                "job {id} goes on: 'queens watch {id} --coordinator {url}' follows it, \
-                 'queens cancel {id} --coordinator {url}' gives it up"
-            ));
+            let at = coordinator_option(&operator.coordinator());
+            say(&format!("job {id} goes on: 'queens watch {id}{at}' follows it, 'queens cancel {id}{at}' gives it up"));
             return Ok(None);
         }
     };
@@ -70,7 +69,8 @@ pub(crate) async fn submit(
     let job = operator.submit(asked, recount_by).await;
     job.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
-            anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
+            let at = coordinator_option(&error.coordinator);
+            anyhow!("{error}: 'queens jobs{at}' lists the job if it is there")
         }
         _ => error.into(),
     })

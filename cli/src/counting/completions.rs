@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use queens_solver::boards::{CompletionsError, Given, completions};
-use queens_solver::{BoardSize, Kernel};
+use queens_solver::{BoardSize, Kernel, Method};
 use serde_json::json;
 
 use crate::flags::wrong_usage;
@@ -32,6 +32,7 @@ pub(crate) fn count_completions(
     let (solutions, work) = (found.solutions, found.nodes);
     let answer = json!({
         "n": n.get(),
+        "method": Method::Search.name(),
         "given": given.to_string(),
         "solutions": solutions.to_string(),
         "work": work.to_string(),

@@ -27,7 +27,6 @@ pub(crate) struct Counted {
 pub(crate) struct Counter {
     pub(crate) worker: String,
     /// A data directory knows it; a coordinator does not report it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) build: Option<String>,
     pub(crate) kernel: String,
     pub(crate) work: String,

@@ -187,7 +187,9 @@ impl LocalCount {
         loop {
             let snapshot = snapshots.borrow_and_update().clone();
             let job = snapshot.job(id).context("the job has vanished")?;
-            progress.show(job, snapshot.store_error.as_deref());
+            // What it waits for is in this process, for an instant.
+            let shown = JobStatus { waits_for: None, ..job.clone() };
+            progress.show(&shown, snapshot.store_error.as_deref());
             if job.state == JobState::Damaged {
                 progress.clear();
                 bail!("the count in '{}' is damaged: {}: {REPAIR}", self.dir(), describe_damage(job));

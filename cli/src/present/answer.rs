@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::counting::counted::{Counted, Counter};
 use crate::present::work::{method_name, work_text};
-use queens_model::{date, plural};
+use queens_model::{date, plural, rfc3339};
 
 /// The answer in JSON. Scripts rely on its fields.
 #[derive(Debug, Serialize)]
@@ -26,9 +26,10 @@ pub(crate) struct CountAnswer {
     /// The work of this run. Earlier runs may have done the rest of a data directory's work.
     counted_now: String,
     /// When the count began, perhaps in an earlier run.
+    begun_at: String,
+    #[serde(skip)]
     begun: String,
     /// The contributors, as stored in the data directory or reported by the cluster.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     counted_by: Vec<Counter>,
 }
 
@@ -54,6 +55,7 @@ impl CountAnswer {
             agrees: published
                 .is_none_or(|counts| (counts.solutions, counts.fundamental) == (solutions, fundamental)),
             counted_now: counted_now.to_string(),
+            begun_at: rfc3339(job.created_ms),
             begun: date(job.created_ms / 1000),
             counted_by,
         })

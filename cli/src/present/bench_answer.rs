@@ -34,7 +34,6 @@ pub(crate) struct BenchAnswer {
     pub(crate) checked_against: String,
     pub(crate) agrees: bool,
     /// The seconds that each of a card's kernels took, where its driver tells.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) stages: Vec<StageTime>,
     #[serde(skip)]
     pub(crate) is_by_card: bool,

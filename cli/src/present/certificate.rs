@@ -7,7 +7,7 @@ use queens_certificate::{Agreement, PartReport, PassReport, Report, SampleReport
 use serde_json::{Value, json};
 
 use crate::present::work::work_text;
-use queens_model::{PassAgreement, Proof, Share, date, percent, plural};
+use queens_model::{PassAgreement, Proof, Share, date, percent, plural, rfc3339};
 
 /// Describes the current stage of a check.
 pub(crate) fn stage(stage: Stage) -> String {
@@ -215,7 +215,7 @@ fn part_json(part: &PartReport) -> Value {
             "decomposition": said.decomposition,
             "job": said.job.to_string(),
             "identity": said.identity.to_string(),
-            "recount_ppm": said.recount_ppm,
+            "recount": f64::from(said.recount_ppm) / 1e6,
             "recount_by": said.recount_by.map(|party| party.to_string()),
             "seed": format!("{:032x}", said.seed),
             "records": found.total.n_records,
@@ -244,9 +244,9 @@ fn part_json(part: &PartReport) -> Value {
         "signer": header.signer.to_string(),
         "is_known": part.is_known,
         "program": header.program.to_string(),
-        "created_ms": header.created_ms,
-        "finished_ms": header.finished_ms,
-        "made_ms": header.made_ms,
+        "created_at": rfc3339(header.created_ms),
+        "finished_at": rfc3339(header.finished_ms),
+        "made_at": rfc3339(header.made_ms),
         "half_turn": header.half_turn,
         "quarter_turn": header.quarter_turn,
         "passes": passes.collect::<Value>(),

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use queens_model::{JobState, JobStatus, percent, plain};
-use queens_platform::is_screen;
+use queens_platform::{is_screen, is_utf8};
 use queens_program::say;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -69,7 +69,8 @@ impl Progress {
         let target = if visible { terminal() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(PARTS), target);
         let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{wide_msg}}"));
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(if is_utf8() { style } else { style.progress_chars("#>-") });
         let bar = SHOWN.get_or_init(|| bar).clone();
         let next_line = (showing == Showing::Plain).then(|| next_line(Duration::ZERO));
         Self { bar, began: Instant::now(), work_before: None, next_line }
@@ -119,7 +120,8 @@ impl Spinner {
         let bar = ProgressBar::with_draw_target(length, target).with_message(what);
         let parts = if length.is_some() { "{pos} of {len}, " } else { "" };
         let style = ProgressStyle::with_template(&format!("{{spinner}} {{msg}}: {parts}{{elapsed}}"));
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        bar.set_style(if is_utf8() { style } else { style.tick_chars("-\\|/ ") });
         bar.enable_steady_tick(TICK);
         Self(bar)
     }
@@ -195,16 +197,19 @@ impl TermLike for Narrowed {
 fn describe(job: &JobStatus, speed: f64, width: usize) -> String {
     let n = format!("n = {}", job.n);
     let share = percent(job.fraction());
-    let left = match job.range_left() {
-        Some(range) => format!("{range} left"),
-        None => job.state_text(),
+    let state = job.state_text();
+    let left = match (job.range_left(), &job.waits_for) {
+        (Some(range), _) => format!("{range} left"),
+        (None, Some(whom)) => format!("{state}, waits for {whom}"),
+        (None, None) => state.clone(),
     };
     let speed = work::speed(job.method, speed);
     let found = format!("{} found", job.progress.solutions);
     let is_running = job.state == JobState::Running;
     let all: &[&str] =
         if is_running { &[&n, &share, &left, &speed, &found] } else { &[&n, &share, &left, &found] };
-    let choices = [all, &[&n, &share, &left, &found], &[&n, &share, &left], &[&n, &share]];
+    let choices =
+        [all, &[&n, &share, &left, &found], &[&n, &share, &left], &[&n, &share, &state], &[&n, &share]];
     let texts = choices.map(|parts| parts.join("  "));
     texts.iter().find(|text| text.len() <= width).unwrap_or(&share).clone()
 }
@@ -301,7 +306,8 @@ mod tests {
             (all.len(), all),
             (all.len() - 1, "n = 19  25.0 %  1 to 4 min left  1285677152 found"),
             (48, "n = 19  25.0 %  1 to 4 min left"),
-            (30, "n = 19  25.0 %"),
+            (30, "n = 19  25.0 %  running"),
+            (20, "n = 19  25.0 %"),
             (0, "25.0 %"),
         ] {
             assert_eq!(describe(&job, 67e6, width), expected);
@@ -311,6 +317,11 @@ mod tests {
         assert_eq!(describe(&job, 1067e6, 100), all);
         (job.state, job.time_left) = (JobState::Paused, None);
         assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
+        (job.state, job.waits_for) = (JobState::Queued, Some("its turn".to_owned()));
+        let waiting = "n = 19  25.0 %  queued, waits for its turn";
+        assert_eq!(describe(&job, 67e6, waiting.len()), waiting);
+        assert_eq!(describe(&job, 67e6, waiting.len() - 1), "n = 19  25.0 %  queued");
+        job.waits_for = None;
         (job.state, job.progress, job.plan_fraction) =
             (JobState::Planning, Progress::default(), Fraction::try_from(0.416).ok());
         assert_eq!(describe(&job, 0.0, 100), "n = 19  0 %  planning 41.6 %  0 found");

@@ -180,7 +180,6 @@ impl Screen {
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Pressed> {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match (self.prompt.take(), key.code) {
-            (_, KeyCode::Char('c')) if is_control => return Some(Pressed::Quit),
             (Some(Prompt::Question(action)), KeyCode::Char('y' | 'Y')) => return Some(Pressed::Do(action)),
             (Some(Prompt::Question(_)), _) | (Some(Prompt::Line(_)), KeyCode::Esc) => {}
             (Some(Prompt::Line(text)), KeyCode::Enter) => match OperatorAction::typed(&text) {

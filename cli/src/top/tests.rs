@@ -125,8 +125,12 @@ fn away() -> Result<Answer, ClientError> {
 }
 
 fn drawn(screen: &mut Screen, width: u16, height: u16) -> Terminal<TestBackend> {
+    drawn_with(Palette { is_utf8: true, ..Palette::from_env() }, screen, width, height)
+}
+
+fn drawn_with(palette: Palette, screen: &mut Screen, width: u16, height: u16) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is in memory");
-    terminal.draw(|frame| draw(frame, screen, Palette::from_env())).expect("it is in memory");
+    terminal.draw(|frame| draw(frame, screen, palette)).expect("it is in memory");
     terminal
 }
 
@@ -259,6 +263,17 @@ fn a_job_is_opened_and_left() {
     let problem = Problem::Refused("there is no job 2".to_owned());
     screen.hear(Err(ClientError { coordinator: String::new(), problem }));
     assert_eq!((screen.view, screen.message()), (View::Workers, Some(("there is no job 2", false))));
+}
+
+#[test]
+fn a_terminal_without_utf_8_gets_ascii() {
+    let mut screen = screen();
+    enter(&mut screen, "s20");
+    let ascii = Palette { is_utf8: false, ..Palette::from_env() };
+    let terminal = drawn_with(ascii, &mut screen, 80, 24);
+    let cells = &terminal.backend().buffer().content;
+    assert!(cells.iter().all(|cell| cell.symbol().is_ascii()), "{terminal:?}");
+    assert!(!text(&mut screen, 80, 24).is_ascii());
 }
 
 #[test]

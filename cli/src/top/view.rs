@@ -4,7 +4,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use console::{measure_text_width, truncate_str};
 use queens_model::{Event, FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus, duration, plain};
+use queens_platform::is_utf8;
 use ratatui::Frame;
+use ratatui::buffer::Cell;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
@@ -22,13 +24,15 @@ use crate::present::work::speeds;
 /// background, so that light and dark terminals can show them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Palette {
-    has_colors: bool,
+    pub(super) has_colors: bool,
+    pub(super) is_utf8: bool,
 }
 
 impl Palette {
     /// Creates the palette that the environment asks for.
     pub(crate) fn from_env() -> Self {
-        Self { has_colors: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+        let has_colors = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Self { has_colors, is_utf8: is_utf8() }
     }
 
     fn good(self) -> Style {
@@ -94,6 +98,22 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette)
         frame.buffer_mut().set_style(body.union(events), Modifier::DIM);
     }
     frame.render_widget(Paragraph::new(foot).style(foot_style).wrap(Wrap { trim: true }), foot_area);
+    if !palette.is_utf8 {
+        frame.buffer_mut().content.iter_mut().for_each(to_ascii);
+    }
+}
+
+/// Replaces a character that the terminal may not show.
+fn to_ascii(cell: &mut Cell) {
+    match cell.symbol() {
+        symbol if symbol.is_ascii() => {}
+        "─" | "–" => _ = cell.set_char('-'),
+        "…" => _ = cell.set_char('.'),
+        "▏" => _ = cell.set_char('_'),
+        "↑" => _ = cell.set_char('^'),
+        "↓" => _ = cell.set_char('v'),
+        _ => _ = cell.set_char('?'),
+    }
 }
 
 fn line(text: &str, width: u16) -> Line<'static> {
@@ -227,7 +247,7 @@ fn foot(screen: &Screen, palette: Palette) -> (String, Style) {
     let asked = palette.attention().add_modifier(Modifier::BOLD);
     match &screen.prompt {
         Some(Prompt::Question(action)) => (format!("{} y: yes, any other key: no", action.question()), asked),
-        Some(Prompt::Line(text)) => (format!("queens {text}▏ Enter: do it, Esc: drop it{problem}"), asked),
+        Some(Prompt::Line(text)) => (format!("queens {text}▏ Enter: do it, Esc: cancel{problem}"), asked),
         None if screen.is_acting => ("asking the coordinator…".to_owned(), Style::new()),
         None => match message {
             Some((text, true)) => (text.to_owned(), palette.good()),

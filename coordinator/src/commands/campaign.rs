@@ -9,7 +9,7 @@ use queens_model::JobId;
 use queens_program::{print, say};
 use queens_store::unix_ms;
 
-use super::invite::{InvitationStoreArgs, MOST_NAMES, duration, milliseconds, wait_for_places};
+use super::invite::{InvitationStoreArgs, MOST_NAMES, duration, milliseconds, open_for, wait_for_places};
 use crate::access::{Campaign, CampaignKey, CampaignTerms, PublishedAddress};
 
 /// Maximal people of one campaign.
@@ -169,7 +169,7 @@ fn line_of(campaign: &Campaign, now_ms: u64) -> String {
     let state = match expires_ms.checked_sub(now_ms) {
         _ if *closed => "closed".to_owned(),
         None | Some(0) => "expired".to_owned(),
-        Some(left) => format!("open for {} h", left.div_ceil(3_600_000)),
+        Some(left) => open_for(left),
     };
     let approve = if *approve { "  each to be approved" } else { "" };
     format!("{number}{job}  {state}  {n_people} of {most_people} people  {n_names} names each{approve}")
@@ -216,6 +216,8 @@ mod tests {
         let approved = CampaignTerms { approve: true, ..open.terms };
         let of_any = CampaignTerms { job: None, ..open.terms };
         assert_eq!(line_of(&open, 1), "3  job 7  open for 2 h  4 of 10 people  2 names each");
+        let long = CampaignTerms { expires_ms: 90 * 86_400_000, ..open.terms };
+        assert!(line_of(&Campaign { terms: long, ..open }, 1).contains("  open for 90 days  "));
         assert!(line_of(&open, 7_200_000).contains("  expired  "));
         assert!(line_of(&Campaign { terms: approved, ..open }, 1).ends_with("  each to be approved"));
         assert!(line_of(&Campaign { closed: true, terms: of_any, ..open }, 1).starts_with("3  closed  "));

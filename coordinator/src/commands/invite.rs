@@ -257,7 +257,7 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
         (Err(InvitationError::Revoked), _) => "revoked".to_owned(),
         (Err(InvitationError::Waiting), _) => "waits for 'approve'".to_owned(),
         (Err(_), _) => "expired".to_owned(),
-        (Ok(()), Some(end)) => format!("open for {} h", end.saturating_sub(now_ms).div_ceil(3_600_000)),
+        (Ok(()), Some(end)) => open_for(end.saturating_sub(now_ms)),
         (Ok(()), None) => "open".to_owned(),
     };
     let names = match role {
@@ -269,6 +269,14 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
         Role::Viewer | Role::Operator => String::new(),
     };
     format!("{number}  {role}  {state}{label}{key}{names}")
+}
+
+/// Says for how long an invitation or a campaign is open: "open for 12 h", "open for 90 days".
+pub(crate) fn open_for(left_ms: u64) -> String {
+    match left_ms.div_ceil(3_600_000) {
+        hours @ ..=48 => format!("open for {hours} h"),
+        hours => format!("open for {} days", hours.div_ceil(24)),
+    }
 }
 
 pub(crate) fn approve(numbers: &[u64], mut store: InvitationStore) -> anyhow::Result<()> {

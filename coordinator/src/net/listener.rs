@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::extract::connect_info;
 use axum::serve::{IncomingStream, Listener};
+use queens_auth::tls_reason;
 use queens_platform::LogThrottle;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -116,7 +117,8 @@ impl Port {
                         (Either::Right(Box::new(stream)), key)
                     }
                     Ok(Err(error)) => {
-                        log.say_refused(peer, &format!("its TLS handshake failed ({error})"));
+                        let reason = error.to_string();
+                        log.say_refused(peer, &format!("its TLS handshake failed ({})", tls_reason(&reason)));
                         return None;
                     }
                     Err(_) => {

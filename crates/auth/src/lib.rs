@@ -15,6 +15,7 @@ mod pin;
 mod role;
 mod secret;
 mod server;
+mod tls_reason;
 mod token;
 mod validity;
 
@@ -27,5 +28,6 @@ pub use pin::{InvalidPin, Pin};
 pub use role::{InvalidRole, Permission, Role};
 pub use secret::Secret;
 pub use server::{Loaded, ServerFiles};
+pub use tls_reason::tls_reason;
 pub use token::{InvalidToken, Token, TokenHash};
 pub use validity::end_of;

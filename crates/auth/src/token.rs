@@ -26,7 +26,7 @@ pub struct Token {
 /// A text that is no token. The error omits the text, which may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "expected a token as 'queens-coordinator invite' prints it: queens_, a number, _ and 64 hexadecimal digits"
+    "expected a token as 'queens-coordinator invite' prints it or writes it to --token-file: queens_, a number, _ and 64 hexadecimal digits"
 )]
 pub struct InvalidToken;
 

@@ -1,9 +1,23 @@
-//! Formats points in time for people.
+//! Formats points in time.
 
 /// Formats a time in seconds since 1970: "2026-11-21 22:14 UTC".
 #[must_use]
 pub fn date(seconds: u64) -> String {
-    let (days, minutes) = (seconds / 86400, seconds % 86400 / 60);
+    let minutes = seconds % 86400 / 60;
+    format!("{} {:02}:{:02} UTC", day(seconds), minutes / 60, minutes % 60)
+}
+
+/// Formats a time in milliseconds since 1970 by RFC 3339: "2026-11-21T22:14:59.000Z".
+#[must_use]
+pub fn rfc3339(ms: u64) -> String {
+    let seconds = ms / 1000;
+    let (minutes, second) = (seconds % 86400 / 60, seconds % 60);
+    format!("{}T{:02}:{:02}:{second:02}.{:03}Z", day(seconds), minutes / 60, minutes % 60, ms % 1000)
+}
+
+/// Formats the day of a time in seconds since 1970: "2026-11-21".
+fn day(seconds: u64) -> String {
+    let days = seconds / 86400;
     // Howard Hinnant, "chrono-compatible low-level date algorithms": years begin in March, so that leap days come last.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
@@ -13,7 +27,7 @@ pub fn date(seconds: u64) -> String {
     let day = day - (153 * month + 2) / 5 + 1;
     let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
     let year = year + era * 400 + next;
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 #[cfg(test)]
@@ -31,5 +45,6 @@ mod tests {
         ] {
             assert_eq!(date(seconds), expected);
         }
+        assert_eq!(rfc3339(1_795_299_299_007), "2026-11-21T22:14:59.007Z");
     }
 }

@@ -33,7 +33,7 @@ mod time_left;
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
 pub use audit_entry::AuditEntry;
 pub use card_sensors::CardSensors;
-pub use date::date;
+pub use date::{date, rfc3339};
 pub use event::{Event, EventKind};
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, InvalidJobIdentity, JobId, JobIdentity, LeaseId, WorkerId};
@@ -57,8 +57,6 @@ pub use status::{
     Contribution, CoordinatorStatus, FleetSpeed, InHand, JobState, JobStatus, Progress, WorkerState,
     WorkerStatus,
 };
-pub use submission_rules::{
-    core_seconds, default_method, default_recount, price, price_of_job, price_of_jobs,
-};
+pub use submission_rules::{default_method, default_recount, price_here, price_of_job, price_of_jobs};
 pub use terms::{Arbiter, InvalidPartRange, InvalidShare, PartRange, Share, Submission, Terms};
 pub use time_left::{InvalidTimeLeft, TimeLeft};

@@ -3,9 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use queens_solver::{BoardSize, Kernel, Method};
+use queens_solver::{BoardSize, Method};
 
-use crate::numbers::{YEAR, rough_time};
+use crate::numbers::{TimeUnit, YEAR};
 use crate::terms::Share;
 
 /// From this n on, the default is to recount one per cent of the work.
@@ -30,11 +30,11 @@ const CORE_SECONDS: [(f64, f64); 9] = [
     (1.8e14, 3.9e13),
 ];
 
-/// No smaller board takes a year with any kernel.
-const SMALLEST: u8 = 24;
+/// How far a price may be off: cores and their load differ, and small boards tell only roughly of large ones.
+const SPREAD: f64 = 2.0;
 
-/// The fastest kernel, since the kernels of remote workers are not known.
-const FASTEST: Kernel = Kernel::Avx512;
+/// No smaller board takes a year on any machine.
+const SMALLEST: u8 = 24;
 
 /// Returns the method that should be faster for a board, whatever the kernels of its workers.
 #[must_use]
@@ -50,38 +50,60 @@ pub const fn default_recount(n: BoardSize, is_named: bool) -> Share {
     if n.get() >= RECOUNTED_FROM || is_named { Share::PERCENT } else { Share::NOTHING }
 }
 
-/// Estimates the seconds that one core needs for a board with a kernel, roughly; 0 for boards that do not take long.
-#[must_use]
-pub fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
+/// Estimates the seconds of one core of the table for a board, roughly; 0 for boards that do not take long.
+fn core_seconds(n: BoardSize, method: Method) -> f64 {
     let at = n.get().checked_sub(SMALLEST).map(usize::from);
     let (search, halves) = at.and_then(|at| CORE_SECONDS.get(at)).copied().unwrap_or_default();
-    let seconds = match method {
+    match method {
         Method::Search => search,
         Method::Halves => halves,
-    };
-    seconds * f64::from(method.typical_speed(FASTEST)) / f64::from(method.typical_speed(kernel))
+    }
 }
 
-/// Formats a cost that must be confirmed, such as "5.1 core-years"; `None` if it is less than a year.
-#[must_use]
-pub fn price(core_seconds: f64) -> Option<String> {
-    (core_seconds >= YEAR).then(|| rough_time(core_seconds, "core-"))
-}
-
-/// Describes the total cost of jobs, if it must be confirmed. `boards` names their boards in the text.
-#[must_use]
-pub fn price_of_jobs(jobs: &[(BoardSize, Method)], boards: &str) -> Option<String> {
-    let price = price(jobs.iter().map(|&(n, method)| core_seconds(n, method, FASTEST)).sum())?;
+/// Describes the total cost of jobs, if it must be confirmed: a year of core time or more. The cores take `times` as long
+/// as those of the table. `boards` names the jobs' boards in the text.
+fn price(jobs: &[(BoardSize, Method)], boards: &str, times: f64) -> Option<String> {
+    let seconds: f64 = times * jobs.iter().map(|&(n, method)| core_seconds(n, method)).sum::<f64>();
+    if seconds < YEAR {
+        return None;
+    }
+    let unit = TimeUnit::of(seconds);
+    let [low, high] = [seconds / SPREAD, seconds * SPREAD].map(|seconds| unit.rounded(seconds));
     let is_used = |method: &Method| jobs.iter().any(|(_, used)| used == method);
     let methods: Vec<&str> =
         Method::ALL.iter().filter(|method| is_used(method)).map(|it| it.name()).collect();
     let (verb, methods) = (if jobs.len() == 1 { "takes" } else { "take" }, methods.join(" and "));
-    Some(format!(
-        "n = {boards} {verb} some {price} by {methods} even if all workers have the fastest kernel, {FASTEST}"
-    ))
+    Some(format!("n = {boards} {verb} some {low} to {high} core-{} by {methods}", unit.name))
 }
 
-/// Describes the cost of one job, if it must be confirmed.
+/// Describes the cost of counting a board on this machine, if it must be confirmed. `core_seconds_of_21` returns what
+/// its kernel takes for n = 21, and is called if the board is large.
+#[must_use]
+pub fn price_here(
+    n: BoardSize,
+    method: Method,
+    core_seconds_of_21: impl FnOnce() -> Option<f64>,
+) -> Option<String> {
+    if n.get() < SMALLEST {
+        return None;
+    }
+    let of_table = match method {
+        Method::Search => 7.8e2,
+        Method::Halves => 6.6e2,
+    };
+    let times = core_seconds_of_21().map_or(1.0, |seconds| seconds / of_table);
+    let price = price(&[(n, method)], &n.to_string(), times)?;
+    Some(format!("{price} on this machine, by a short measurement ('queens estimate {n}' takes a long one)"))
+}
+
+/// Describes the total cost of jobs of a cluster, whose cores are not known, if it must be confirmed.
+#[must_use]
+pub fn price_of_jobs(jobs: &[(BoardSize, Method)], boards: &str) -> Option<String> {
+    let price = price(jobs, boards, 1.0)?;
+    Some(format!("{price} on cores like those of an Intel Xeon with AVX-512, and more on slower ones"))
+}
+
+/// Describes the cost of one job of a cluster, if it must be confirmed.
 #[must_use]
 pub fn price_of_job(n: BoardSize, method: Method) -> Option<String> {
     price_of_jobs(&[(n, method)], &n.to_string())
@@ -108,11 +130,11 @@ mod tests {
     fn what_takes_a_year_of_core_time_has_a_price() {
         for (n, method, expected) in [
             (0, Method::Search, None),
-            (26, Method::Search, Some("n = 26 takes some 2.2 core-years by search even if")),
+            (26, Method::Search, Some("n = 26 takes some 1.1 to 4.3 core-years by search on")),
             (26, Method::Halves, None),
-            (28, Method::Search, Some("n = 28 takes some 250 core-years by search even if")),
-            (28, Method::Halves, Some("n = 28 takes some 55 core-years by halves even if")),
-            (32, Method::Halves, Some("n = 32 takes some 1,200,000 core-years by halves even if")),
+            (28, Method::Search, Some("n = 28 takes some 130 to 510 core-years by search on")),
+            (28, Method::Halves, Some("n = 28 takes some 27 to 110 core-years by halves on")),
+            (32, Method::Halves, Some("n = 32 takes some 620,000 to 2,500,000 core-years by halves on")),
         ] {
             let price = price_of_job(size(n), method);
             let is_so =
@@ -121,11 +143,17 @@ mod tests {
         }
         let both = price_of_jobs(&[26, 27].map(|n| (size(n), Method::Search)), "26 to 27");
         assert!(
-            both.is_some_and(|it| it.starts_with("n = 26 to 27 take some 24 core-years by search even if"))
+            both.is_some_and(|it| it.starts_with("n = 26 to 27 take some 12 to 48 core-years by search on"))
         );
         let mixed = price_of_jobs(&[28, 29].map(|n| (size(n), default_method(size(n)))), "28 to 29");
-        let expected = "n = 28 to 29 take some 3,000 core-years by search and halves even if";
+        let expected = "n = 28 to 29 take some 1,500 to 6,000 core-years by search and halves on";
         assert!(mixed.as_ref().is_some_and(|it| it.starts_with(expected)), "{mixed:?}");
         assert_eq!(price_of_jobs(&[(size(25), Method::Search)], "25"), None);
+        let here = price_here(size(28), Method::Halves, || Some(2.0 * 6.6e2)).expect("more than a year");
+        assert!(
+            here.starts_with("n = 28 takes some 55 to 220 core-years by halves on this machine"),
+            "{here}"
+        );
+        assert_eq!(price_here(size(23), Method::Search, || panic!("small boards need no measurement")), None);
     }
 }

@@ -33,13 +33,13 @@ pub use machine::{
     thread_time, with_instructions,
 };
 pub use new_file::{NewFile, NoNewFile};
-pub use output::{is_screen, was_stdout_closed};
+pub use output::{has_reader, is_screen, is_utf8, was_stdout_closed};
 pub use power::{
     POWER_SUPPLIES, is_on_battery, lower_process_priority, lower_thread_priority, time_with_sleep,
 };
 pub use secrets::{Exposure, Readers, changeable, exposure, keep_files_private, new_private_file};
 #[cfg(feature = "signals")]
-pub use signals::{Hangups, StopSignals, notify_ready};
+pub use signals::{Hangups, StopSignal, StopSignals, notify_ready};
 pub use user_files::{make_private_directory, user_config_dir};
 pub use user_idle::user_idle_time;
 pub use user_service::{Supervisor, UnusablePath, UserService, run_supervisor};

@@ -34,6 +34,32 @@ pub fn was_stdout_closed() -> bool {
     false
 }
 
+/// Returns whether the reader of a pipe to stdout is still there. Known on Unix; elsewhere `true`.
+#[must_use]
+pub fn has_reader(stdout: &std::io::Stdout) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut polled = [PollFd::new(stdout, PollFlags::empty())];
+        let has_answered = poll(&mut polled, Some(&Timespec::default())).is_ok();
+        !(has_answered && polled[0].revents().contains(PollFlags::ERR))
+    }
+    #[cfg(windows)]
+    {
+        _ = stdout;
+        true
+    }
+}
+
+/// Returns whether the user's locale shows all characters, by the variables of POSIX. On Windows they always are.
+#[must_use]
+pub fn is_utf8() -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os);
+    let locale = set.into_iter().find(|locale| !locale.is_empty()).unwrap_or_default();
+    let locale = locale.to_string_lossy().to_ascii_lowercase();
+    cfg!(windows) || locale.contains("utf-8") || locale.contains("utf8")
+}
+
 /// Returns whether a stream is a terminal that obeys control sequences, so that it can overwrite lines and show
 /// colours.
 ///

@@ -1,6 +1,6 @@
 //! Signals that this process receives, and the one that it sends to its supervisor.
 
-use std::io;
+use std::{io, process};
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -9,6 +9,34 @@ use tokio::signal::windows::{
     CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown, ctrl_break, ctrl_c, ctrl_close, ctrl_logoff,
     ctrl_shutdown,
 };
+
+/// A request to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopSignal {
+    /// SIGINT, as by Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+impl StopSignal {
+    /// Ends this process by this signal: with exit status 130 or 143. A shell ends its loop only if the signal itself
+    /// ended the process.
+    pub fn end_process(self) -> ! {
+        let number = match self {
+            Self::Interrupt => 2,
+            Self::Terminate => 15,
+        };
+        // SAFETY: both functions take any number. The default action, unlike a handler, needs nothing of this process.
+        #[cfg(unix)]
+        unsafe {
+            libc::signal(number, libc::SIG_DFL);
+            libc::raise(number);
+        }
+        // The first process of a container survives its own signals.
+        process::exit(128 + number)
+    }
+}
 
 /// Requests to stop.
 ///
@@ -42,19 +70,19 @@ impl StopSignals {
     }
 
     /// Waits for the next one. Signals of one kind that came before this call count as one. Cancel safe.
-    pub async fn next(&mut self) {
+    pub async fn next(&mut self) -> StopSignal {
         #[cfg(unix)]
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => StopSignal::Interrupt,
+            _ = self.terminate.recv() => StopSignal::Terminate,
         }
         #[cfg(windows)]
         tokio::select! {
-            _ = self.keys.0.recv() => {}
-            _ = self.keys.1.recv() => {}
-            _ = self.ends.0.recv() => {}
-            _ = self.ends.1.recv() => {}
-            _ = self.ends.2.recv() => {}
+            _ = self.keys.0.recv() => StopSignal::Interrupt,
+            _ = self.keys.1.recv() => StopSignal::Interrupt,
+            _ = self.ends.0.recv() => StopSignal::Terminate,
+            _ = self.ends.1.recv() => StopSignal::Terminate,
+            _ = self.ends.2.recv() => StopSignal::Terminate,
         }
     }
 }

@@ -18,4 +18,4 @@ pub use credentials::{CONNECTION, CredentialsArgs, TrustArgs};
 pub use output::{
     Output, OutputArgs, complain, is_colourful, print, print_some, print_styled, say, stdout, write_answer,
 };
-pub use signals::{ready, stop_on_signal};
+pub use signals::{end_if_signalled, note_ctrl_c, ready, stop_on_signal};

@@ -106,7 +106,7 @@ pub fn is_colourful(stream: &impl IsTerminal) -> bool {
 pub enum Output {
     /// For people
     Text,
-    /// One JSON object; counts are strings, because they exceed doubles
+    /// JSON; numbers that may exceed 2^53 are strings
     Json,
 }
 

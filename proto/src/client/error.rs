@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::iter::successors;
 
+use queens_auth::tls_reason;
 use queens_model::plain;
 use thiserror::Error;
 use tokio_rustls::rustls::Error as TlsError;
@@ -244,11 +245,13 @@ fn untrusted(error: &(dyn Error + 'static)) -> Option<String> {
 /// Returns the innermost cause of an error, which is the most telling ("connection refused").
 fn innermost(error: &(dyn Error + 'static)) -> String {
     let reason = causes(error).last().unwrap_or(error).to_string();
-    plain::line(&reason).into_owned()
+    plain::line(tls_reason(&reason)).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio_rustls::rustls::InvalidMessage as InvalidMessageOfTls;
+
     use super::*;
 
     #[track_caller]
@@ -312,6 +315,16 @@ mod tests {
         assert_eq!(unsent, Problem::Connection("connection refused".to_owned()));
         let said = Problem::of_change(Status::unavailable("busy"));
         assert_eq!(said, Problem::Unavailable("busy".to_owned()));
+    }
+
+    #[test]
+    fn errors_of_tls_are_told_without_the_terms_of_its_library() {
+        let said = |error: io::Error| innermost(&error);
+        let corrupt = TlsError::InvalidMessage(InvalidMessageOfTls::InvalidContentType);
+        let mixed_up = said(io::Error::new(ErrorKind::InvalidData, corrupt));
+        assert!(mixed_up.starts_with("the other end does not speak TLS"), "{mixed_up}");
+        let link = "peer closed connection without sending TLS close_notify: https://docs.rs/rustls/…";
+        assert_eq!(said(io::Error::new(ErrorKind::UnexpectedEof, link)), "the other end hung up");
     }
 
     #[test]

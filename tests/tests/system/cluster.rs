@@ -40,6 +40,10 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
     let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let jobs = [(15, coordinator.submit(15)), (14, coordinator.submit(14)), (13, coordinator.submit(13))];
     assert_eq!(coordinator.status(&jobs[0].1)["state"], "queued");
+    // In a container, the environment has an address that only containers know.
+    let advice = run(queens(["workers"]).env("QUEENS_COORDINATOR", coordinator.url())).good().stdout;
+    assert!(advice.contains("docker compose up") && !advice.contains(&coordinator.url()), "{advice}");
+    assert!(coordinator.queens(["workers"]).stdout.contains(&coordinator.url()));
     let _workers = [coordinator.worker("first"), coordinator.worker("second")];
     for (n, job) in &jobs {
         let watched = coordinator.queens(["watch", job]).good();
@@ -134,8 +138,8 @@ fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
     assert_ne!(coordinator.status(&running)["state"], "done");
     assert_eq!(coordinator.queens(["cancel", &running]).status.code(), Some(0));
     // The worker is free for the next job at once.
-    let answer = coordinator.json(["count", "10"]);
-    assert_eq!(answer["solutions"], "724");
+    let answer = coordinator.json(["count", "10", "--priority", "5"]);
+    assert_eq!((&answer["solutions"], &coordinator.status("3")["priority"]), (&json!("724"), &json!(5)));
     for args in [["status", "99"], ["cancel", "99"], ["watch", "99"]] {
         let outcome = coordinator.queens(args);
         assert!(outcome.complaint(1).contains("there is no job 99"), "{outcome:?}");

@@ -41,7 +41,8 @@ fn check_json(n: BoardSize, threads: usize) -> String {
     let kernel = take(&mut answer, "kernel");
     let mut here = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
     assert!(here.any(|one| kernel == one.name()), "{kernel}");
-    assert!(take(&mut answer, "begun").as_str().is_some_and(|begun| begun.ends_with(" UTC")));
+    assert!(take(&mut answer, "begun_at").as_str().is_some_and(|begun| begun.ends_with('Z')));
+    assert_eq!(take(&mut answer, "counted_by"), json!([]), "nothing is stored");
     assert_eq!(answer, expected);
     work
 }
@@ -265,7 +266,7 @@ fn what_takes_more_than_a_year_is_begun_only_if_that_is_meant() {
     check_usage(
         &["count", "27", "--kernel", "portable"],
         &[],
-        &["core-years with the portable kernel", "--yes"],
+        &["core-years by halves on this machine", "--yes"],
     );
     // It continues, and finds no coordinator.
     for args in [&["submit", "28", "--yes"][..], &["submit", "25"]] {

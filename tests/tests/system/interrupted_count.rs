@@ -53,8 +53,8 @@ fn interrupt(mut running: Running, signal: &str) -> Ended {
 
 /// Checks for one line with the count's progress in percent, and `hint`.
 #[track_caller]
-fn check_message(outcome: &Ended, hint: &str) -> f64 {
-    let line = outcome.complaint(1);
+fn check_message(outcome: &Ended, code: i32, hint: &str) -> f64 {
+    let line = outcome.complaint(code);
     let share = line.strip_prefix("interrupted at ").and_then(|rest| rest.split_once(" % of the work: "));
     let (share, rest) = share.expect(line);
     assert_eq!(rest, hint);
@@ -63,8 +63,8 @@ fn check_message(outcome: &Ended, hint: &str) -> f64 {
 
 /// Checks for one line with the plan's progress, and `hint`.
 #[track_caller]
-fn check_planning(outcome: &Ended, hint: &str) {
-    let line = outcome.complaint(1);
+fn check_planning(outcome: &Ended, code: i32, hint: &str) {
+    let line = outcome.complaint(code);
     let share = line.strip_prefix("interrupted at ").and_then(|rest| rest.split_once(" % of the plan: "));
     let (share, rest) = share.expect(line);
     assert!(share.trim_start_matches('<').parse().is_ok_and(|share: f64| share < 100.0), "{line}");
@@ -92,10 +92,10 @@ fn check_goes_on(dir: &Path) {
 fn signals_are_said_and_gone_on_from() {
     let dir = TempDir::new();
     let dir = dir.path();
-    for signal in ["INT", "TERM", "INT"] {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("INT", 130)] {
         let (running, seen) = start_counting(dir);
         let outcome = interrupt(running, signal);
-        let percent = check_message(&outcome, "run the same command again to go on");
+        let percent = check_message(&outcome, code, "run the same command again to go on");
         let recorded = share(dir).expect("readable") * 100.0;
         assert!((percent - recorded).abs() < 0.1, "it says {percent} %, but {recorded} % are recorded");
         let kept = records(dir).expect("readable");
@@ -112,9 +112,9 @@ fn without_a_data_directory_nothing_is_kept_and_that_is_said() {
         running.wait_for_signal_handlers();
         let outcome = interrupt(running, "INT");
         if n == N && !outcome.stderr.contains("of the plan") {
-            check_message(&outcome, "nothing is kept; with --data-dir DIR it could go on");
+            check_message(&outcome, 130, "nothing is kept; with --data-dir DIR it could go on");
         } else {
-            check_planning(&outcome, "nothing is kept");
+            check_planning(&outcome, 130, "nothing is kept");
         }
     }
 }
@@ -125,7 +125,7 @@ fn a_plan_in_the_works_does_not_delay_the_end() {
     let mut running = Running::start(&mut count(32, Some(dir.path())));
     running.wait_for_signal_handlers();
     let outcome = interrupt(running, "TERM");
-    check_planning(&outcome, "nothing of it is kept, and the same command begins it again");
+    check_planning(&outcome, 143, "nothing of it is kept, and the same command begins it again");
 }
 
 #[test]
@@ -145,9 +145,31 @@ fn a_second_signal_ends_it_at_once() {
         panic!("it does not wait to record what it has: {:?}", running.wait());
     }
     let outcome = interrupt(running, "TERM");
-    assert_eq!(outcome.complaint(1), "error: stopped at once by a second signal");
+    assert_eq!(outcome.complaint(143), "error: stopped at once by a second signal");
     other.execute_batch("ROLLBACK").expect("it was begun");
     drop(other);
     assert_eq!(records(dir).expect("readable"), seen);
     audit(dir).expect("valid");
+}
+
+/// A shell goes on after a command that ends by itself, whatever its exit status is.
+#[test]
+fn ctrl_c_ends_a_loop_over_any_command() {
+    if !is_installed("bash") {
+        return skipped("loops of a shell, as there is no bash");
+    }
+    let dir = TempDir::new();
+    let (queens, data_dir) = (binary("queens"), dir.join("data"));
+    let (queens, shown) = (queens.display(), data_dir.display());
+    let line = format!(
+        "for n in 1 2; do echo round; '{queens}' count {N} --kernel portable --threads 1 --data-dir '{shown}'; done"
+    );
+    let running = Running::start(clean(Command::new("bash")).args(["-c", &line]));
+    wait_for("records", || records(&data_dir).is_ok_and(|records| !records.is_empty()));
+    // A terminal signals the whole group.
+    let group = format!("-{}", running.id());
+    assert!(Command::new("kill").args(["-INT", "--", &group]).status().expect("it can be run").success());
+    let outcome = running.wait();
+    assert!(outcome.stderr.contains("interrupted at "), "{outcome:?}");
+    assert_eq!((outcome.code(), outcome.stdout.as_str()), (Some(130), "round\n"), "{outcome:?}");
 }

@@ -86,7 +86,7 @@ fn the_work_of_halves_is_told_in_units() {
     for (command, expected) in [
         (&["count", "10"][..], &[" units of work in "][..]),
         (&["estimate", "13"], &[" units of work, ", " samples of halves"]),
-        (&["bench", "--n", "12"], &[" units of work in ", " ns per unit\n", " samples of halves"]),
+        (&["bench", "12"], &[" units of work in ", " ns per unit\n", " samples of halves"]),
     ] {
         for (method, in_units) in [("halves", true), ("search", false)] {
             let outcome = run(queens(command.iter().copied().chain(["--method", method])));
@@ -162,11 +162,11 @@ fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
 
 #[test]
 fn halves_are_measured_estimated_and_compared() {
-    let bench = run(queens(["bench", "--n", "12", "--method", "halves", "--output", "json"])).answer();
-    assert_eq!((&bench["method"], &bench["agrees"]), (&"halves".into(), &true.into()));
+    let bench = run(queens(["bench", "12", "--method", "halves", "--output", "json"])).answer();
+    assert_eq!((&bench[0]["method"], &bench[0]["agrees"]), (&"halves".into(), &true.into()));
     let estimate = run(queens(["estimate", "12", "--method", "halves", "--output", "json"])).answer();
-    assert_eq!((&estimate["method"], &estimate["solutions"]), (&"halves".into(), &14200.0.into()));
-    let table = run(queens(["table", "6-9", "--method", "search,halves", "--format", "json"]));
+    assert_eq!((&estimate["method"], &estimate["expected_solutions"]), (&"halves".into(), &14200.0.into()));
+    let table = run(queens(["table", "6-9", "--method", "search,halves", "--output", "json"]));
     let rows: Value = table.answer();
     let counts: Vec<&Value> = rows.as_array().expect("rows").iter().map(|row| &row["solutions"]).collect();
     assert_eq!(counts, ["4", "40", "92", "352"]);

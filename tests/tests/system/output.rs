@@ -1,9 +1,13 @@
 //! Output of commands: a closed stdout, a full one, and limited terminals.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use queens_tests::help::commands;
 use queens_tests::prelude::*;
+use queens_tests::schema::check_shape;
 
 /// Runs `queens` with its stdout redirected by a shell.
 #[track_caller]
@@ -60,11 +64,9 @@ fn an_answer_that_nobody_wants_is_none() {
 #[test]
 fn a_table_of_which_enough_is_read_is_counted_no_further() {
     let table = "table 4-22 --method search --time-limit 1000000";
-    for format in ["text", "csv"] {
-        let outcome = redirected(&format!("{table} --format {format}"), "| head -n 2");
-        assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
-        assert_eq!(outcome.stdout.lines().count(), 2, "{outcome:?}");
-    }
+    let outcome = redirected(table, "| head -n 2");
+    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    assert_eq!(outcome.stdout.lines().count(), 2, "{outcome:?}");
 }
 
 /// Returns the output of `queens` on a terminal.
@@ -92,6 +94,10 @@ fn terminals_that_can_do_little_get_plain_lines() {
     }
     let count = "count 15 --threads 1 --kernel portable";
     assert!(on_terminal(count, &[]).contains('\u{1b}'), "there is a bar");
+    for (locale, bar) in [("C.UTF-8", '░'), ("C", '-')] {
+        let shown = on_terminal(count, &[("LC_ALL", locale)]);
+        assert!(shown.contains(bar) && (shown.is_ascii() == (locale == "C")), "{locale}: {shown:?}");
+    }
     let logged = [("QUEENS_LOG", "info")];
     assert!(has_colours(&on_terminal("count 8", &logged)));
     assert!(has_colours(&on_terminal("animate 4 --delay 20", &[])));
@@ -130,9 +136,11 @@ fn help_and_boards_have_colours_on_terminals_alone() {
     let alone = run(queens([""; 0]));
     assert_eq!((alone.status.code(), alone.stdout.as_str()), (Some(2), ""), "{alone:?}");
     assert!(alone.stderr.contains("\nJobs ") && !alone.stderr.contains('\u{1b}'), "{alone:?}");
-    for command in ["count", "estimate"] {
-        let usage = format!("Usage: queens {command} ");
-        assert!(run(queens([command])).stderr.contains(&usage), "{command}");
+    for command in
+        ["count", "estimate", "solve", "list", "render", "animate", "check", "merge", "watch", "submit"]
+    {
+        let missing = run(queens([command]));
+        assert!(missing.complaint(2).contains(&format!("(see 'queens {command} --help')")), "{missing:?}");
     }
     let names: Vec<&str> = alone.stderr.split_whitespace().collect();
     for command in commands(&run(queens(["--help"])).stdout) {
@@ -140,16 +148,102 @@ fn help_and_boards_have_colours_on_terminals_alone() {
     }
 }
 
+/// Returns the commands, "workers drain" among them, that have `--output FORMAT`.
+fn with_output(path: &str) -> BTreeSet<String> {
+    let help = run(queens(path.split_whitespace().chain(["--help"]))).stdout;
+    let below =
+        commands(&help).into_iter().flat_map(|name| with_output(format!("{path} {name}").trim_start()));
+    let has_output = help.lines().any(|line| line.trim() == "--output <FORMAT>");
+    below.chain(has_output.then(|| path.to_owned())).collect()
+}
+
+/// docs/reference/output.json has the shape of the JSON of each command that has an answer.
 #[test]
-fn output_is_the_form_of_the_answer_in_every_command() {
-    let help = |args: &[&str]| run(queens(args.iter().chain(&["--help"]))).stdout;
-    let all = help(&[]);
-    let mut n_commands = 0;
-    for command in commands(&all) {
-        n_commands += 1;
-        for line in help(&[command]).lines().filter(|line| line.trim_start().starts_with("--output ")) {
-            assert_eq!(line.trim(), "--output <FORMAT>", "queens {command}");
+fn every_answer_in_json_has_its_written_shape() {
+    let read = |path: &str| {
+        let text = fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("it is there");
+        serde_json::from_str::<Value>(&text).expect("JSON")
+    };
+    let (document, shapes) = (read("coordinator/src/http/openapi.json"), read("docs/reference/output.json"));
+    let mut unchecked = with_output("");
+    let without: Vec<&str> = ["animate", "completions", "render", "top"].to_vec();
+    let all = run(queens(["--help"])).stdout;
+    assert!(
+        commands(&all).iter().all(|name| unchecked.contains(*name) != without.contains(name)),
+        "{unchecked:?}"
+    );
+    let written: BTreeSet<String> = shapes.as_object().expect("shapes").keys().cloned().collect();
+    assert!(unchecked.iter().all(|command| written.contains(command)), "{unchecked:?}");
+    let mut check = |command: &str, answer: &Ended| {
+        let shape = &shapes[command];
+        assert!(answer.status.success(), "{answer:?}");
+        let lines = ["submit", "watch"].contains(&command);
+        let values = if lines { answer.stdout.lines().collect() } else { vec![answer.stdout.as_str()] };
+        for value in values {
+            check_shape(&document, &serde_json::from_str(value).expect("JSON"), shape, command);
         }
+        unchecked.remove(command);
+    };
+    for (command, more) in [
+        ("count", "8"),
+        ("count --given", "0:0 8"),
+        ("estimate", "8"),
+        ("bench", "8"),
+        ("bench", "8 --kernel all"),
+        ("gpus", ""),
+        ("table", "4-5"),
+        ("table", "9 --method permutations --time-limit 0.000001"),
+        ("solve", "8"),
+        ("list", "6"),
+        ("list", "3"),
+    ] {
+        let args = format!("{command} {more} --output json");
+        check(command, &run(queens(args.split_whitespace())));
     }
-    assert!(n_commands >= 19, "{all}");
+    let Scenario { scratch, coordinator, .. } = Scenario::start();
+    let _worker = coordinator.worker("first");
+    let ask =
+        |args: &str| run(coordinator.queens_command(args.split_whitespace()).args(["--output", "json"]));
+    check("submit", &ask("submit 9-10"));
+    check("watch", &ask("watch 2"));
+    let n_parts = coordinator.status("2")["parts"].as_u64().expect("a number");
+    let (half, files) = (n_parts / 2, ["3", "4"].map(|job| scratch.join(job)));
+    for (job, parts, file) in
+        [("3", format!("0..{half}"), &files[0]), ("4", format!("{half}..{n_parts}"), &files[1])]
+    {
+        _ = ask(&format!("submit 10 --parts {parts}")).good();
+        check("watch", &ask(&format!("watch {job}")));
+        check("export", &ask(&format!("export {job} {}", utf8(file))));
+    }
+    let [first, second] = [&files[0], &files[1]].map(|file| utf8(file));
+    let whole = scratch.join("whole");
+    for (command, args) in [
+        ("merge", format!("merge {first} {second} -o {}", utf8(&whole))),
+        ("check", format!("check {} --share 100", utf8(&whole))),
+        ("check", format!("check {first} --seconds 0")),
+    ] {
+        check(command, &run(queens(args.split_whitespace().chain(["--output", "json"]))));
+    }
+    for (command, more) in [
+        ("count", "8"),
+        ("jobs", ""),
+        ("status", "1"),
+        ("contributions", "1"),
+        ("verdicts", "1"),
+        ("workers", ""),
+        ("submit", "22"),
+        ("pause", "6"),
+        ("priority", "6 3"),
+        ("resume", "6"),
+        ("verify-more", "6 --recount 2"),
+        ("cancel", "6"),
+        ("workers block", "first"),
+        ("workers unblock", "first"),
+        ("workers drain", "first"),
+        ("audit", ""),
+        ("doctor", ""),
+    ] {
+        check(command, &ask(&format!("{command} {more}")));
+    }
+    assert_eq!(unchecked, BTreeSet::new());
 }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use queens_model::date;
 use queens_solver::{BoardSize, published};
 use queens_tests::directory::entries;
 use queens_tests::prelude::*;
@@ -61,11 +60,6 @@ fn list<T: Ord + AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
     texts.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the day of a time in milliseconds since 1970, in UTC.
-fn day(ms: u64) -> String {
-    date(ms / 1000)[..10].to_owned()
-}
-
 /// Returns the row of a file.
 fn row(file: &Path, answer: &Value) -> String {
     let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
@@ -93,7 +87,7 @@ fn row(file: &Path, answer: &Value) -> String {
         seconds / 3600.0,
         list(kernels.map(|kernel| kernel.as_str().expect("a kernel"))),
         list(parts(answer).iter().map(|part| text(part, "program"))),
-        list(parts(answer).iter().map(|part| day(part["made_ms"].as_u64().expect("a time")))),
+        list(parts(answer).iter().map(|part| text(part, "made_at")[..10].to_owned())),
     )
 }
 

@@ -280,6 +280,24 @@ fn tables_are_whole_and_the_first_help_fits_the_terminal() {
 }
 
 #[test]
+fn an_animation_ends_on_q_and_on_ctrl_c() {
+    let Some(terminal) = Terminal::open(60, 14) else {
+        return skipped("'queens animate', as there is no tmux to make a terminal");
+    };
+    terminal.wait_for("$");
+    let animate = format!("clear; {} animate 8 --all --delay 500", binary("queens").display());
+    for (key, status) in [("q", 0), ("C-c", 130)] {
+        terminal.enter(&animate);
+        terminal.wait_for("squares tried");
+        terminal.press(key);
+        terminal.wait_for("\n$");
+        // The terminal shows again what is typed.
+        terminal.enter("echo status $?");
+        terminal.wait_for(&format!("$ echo status $?\nstatus {status}\n"));
+    }
+}
+
+#[test]
 fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
     let Some(terminal) = Terminal::open(60, 10) else {
         return skipped("'queens watch', as there is no tmux to make a terminal");

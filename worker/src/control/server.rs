@@ -1,7 +1,7 @@
 //! Answers the requests of the user who runs this worker.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -60,6 +60,8 @@ pub async fn serve(worker: ControlledWorker) {
             "another worker of yours has the name '{}': '{PROGRAM} pause' and the like reach only that one",
             worker.name
         ),
+        // Nobody types commands in such a container.
+        Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {}
         Err(error) => info!(%error, "'{PROGRAM} pause' and the like can't reach this worker"),
     }
 }
