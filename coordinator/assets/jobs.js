@@ -1,8 +1,10 @@
 // The page of all jobs, with the form that submits one.
 
-import { $, agreement, ask, attempt, duration, fleetText, fleetTroubles, follow, grouped, h, isOver, jobActions, percent, get, post, repeat, say, showEvents, speed, timeLeft, took } from "./page.js";
+import { $, agreement, ask, attempt, duration, fleetText, fleetTroubles, follow, grouped, h, isOver, jobActions, percent, get, post, repeat, reveal, say, showEvents, speed, timeLeft, took } from "./page.js";
 import { drawChart, drawSpeeds } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
+
+const isThere = reveal("summary", "list", "curves");
 
 // A wrong field is shown.
 $("submit").addEventListener("invalid", () => { $("submit").querySelector("details").open = true; }, true);
@@ -63,7 +65,7 @@ function makeRow(id) {
 }
 
 const showRows = makeRows($("jobs"), (job) => job.job, makeRow);
-const load = makeList({ path: "jobs", order: "served", one: "job", many: "jobs", show: ({ jobs }) => showRows(jobs) });
+const load = makeList({ path: "jobs", order: "served", one: "job", many: "jobs", show({ jobs }) { showRows(jobs); isThere("list"); } });
 
 follow(({ workers, coordinator, jobs }) => {
   const running = jobs.filter((job) => job.state === "running" || job.state === "verifying");
@@ -75,6 +77,7 @@ follow(({ workers, coordinator, jobs }) => {
   say($("uptime"), duration(coordinator.seconds_up));
   say($("store"), coordinator.store_error ? `${coordinator.store}, can't be written` : coordinator.store);
   say($("slowest"), `${coordinator.slowest_step_seconds.toFixed(3)} s`);
+  isThere("summary");
 });
 
 repeat(2, async () => showEvents($("events"), (await get("events?limit=50")).events));
@@ -89,4 +92,5 @@ addEventListener("resize", redraw);
 repeat(2, async () => {
   curves = await get("history");
   redraw();
+  isThere("curves");
 });

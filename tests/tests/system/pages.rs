@@ -157,17 +157,22 @@ fn the_pages_are_there_at_once() {
     }
 }
 
-/// A list without room for its buttons says where they are. On a phone, a job takes few lines.
+/// A list without room for its buttons says where they are. On a phone, a job takes few lines and a worker two.
 fn check_narrow_lists(site: &Site) {
     let is_seen = |css: &str| format!("(document.querySelector('{css}')?.getClientRects().length ?? 0) > 0");
     for page in [PAGES[1], PAGES[0]] {
         site.go(page);
-        for (width, is_told, has_buttons) in [(768, true, false), (1920, false, true), (360, false, true)] {
+        let of_jobs = page.0 == "jobs";
+        for (width, is_told, has_buttons) in
+            [(768, true, false), (1920, false, true), (360, !of_jobs, of_jobs)]
+        {
             site.browser.look(Viewport { width, dark: false });
             let seen = [".fewer", "#list td .actions button"].map(is_seen);
             let expected = format!("{} === {is_told} && {} === {has_buttons}", seen[0], seen[1]);
             site.browser.wait_until(&format!("{} at {width}", page.0), &expected);
         }
+        let worker = "document.querySelector('#workers tr')?.offsetHeight ?? 0";
+        assert!(site.browser.eval(worker).as_f64() < Some(90.0), "two lines, of 25 pixels each");
     }
     // One line has about 25 pixels.
     let height = |job: u8| site.browser.eval(&format!("document.querySelector('#job-{job}').offsetHeight"));
