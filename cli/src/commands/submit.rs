@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use queens_model::{JobId, price_of_jobs};
+use queens_model::{JobId, Share, price_of_jobs};
 use queens_program::say;
 use queens_proto::client::Operator;
 use queens_solver::BoardSize;
@@ -68,8 +68,10 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
         })
         .await?;
     for (_, job) in submitted {
-        let waits_for = operator.job(job).await?.waits_for;
-        waits_for.iter().for_each(|what| say(&format!("job {job} waits for {what}")));
+        let submitted = operator.job(job).await?;
+        if let Some(what) = submitted.waits_for.filter(|_| submitted.terms.recount != Share::NOTHING) {
+            say(&format!("job {job} waits for {what}"));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
