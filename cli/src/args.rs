@@ -113,7 +113,7 @@ pub(crate) enum Command {
     /// Workers on jobs of lower priority switch to it at once.
     Priority(PriorityArgs),
 
-    /// Have more of a job recounted, even if it is done; or end its verification
+    /// Have more of a job recounted, even if it is done; or end that
     VerifyMore(VerifyMoreArgs),
 
     /// Show the verdicts on spans whose counts differed
