@@ -46,7 +46,7 @@ function makeRow(id) {
     bar.hidden = isOver(job);
     say(state, job.state_text);
     state.className = ["failed", "disputed", "damaged"].includes(job.state) || job.failed ? "bad" : job.state === "done" ? "good" : "";
-    say(failure, job.failure ?? (job.waits_for === null ? "" : `waits for ${job.waits_for}`));
+    say(failure, job.failure ?? (job.waits_for === null || job.state === "running" ? "" : `waits for ${job.waits_for}`));
     failure.className = job.failure ? "bad" : "quiet";
     say(count, grouped(job.solutions));
     const [words, look] = agreement(job);

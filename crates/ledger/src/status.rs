@@ -199,8 +199,7 @@ fn lacks_party(ledger: &Ledger, job: &Job) -> Option<String> {
     let is_alone = ledger.workers.readiness(job.method()).useful_parties().len() == 1;
     (share != Share::NOTHING && is_alone).then(|| {
         format!(
-            "a second party, which recounts {share} of it once all is counted: no party confirms its own counts, and one \
-             is connected"
+            "a second party, which recounts {share} of it: one is connected, and none confirms its own counts"
         )
     })
 }

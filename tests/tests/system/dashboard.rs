@@ -80,7 +80,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end(browser: &mut Browser) {
     // A job of core-years needs a confirmation, which names the cost.
     browser.keys("#submit input[name=n]", "28");
     browser.click("#submit button");
-    browser.wait_for("dialog", "n = 28 takes some 55 core-years by halves");
+    browser.wait_for("dialog", "n = 28 takes some 27 to 110 core-years by halves");
     browser.keep("confirm", &WIDTHS);
     assert_eq!(browser.eval("document.querySelector('dialog button').className"), "main");
     browser.click("dialog button[value=no]");
