@@ -73,7 +73,7 @@ pub(crate) fn drawn(ledger: &mut Ledger, draw: &Draw, drawn: Drawn) {
     change(ledger, id, |recounts, _| recounts.searched(draw.after, &drawn));
 }
 
-/// Ends the recounts of a job, but for records that are in doubt. First, a search finds the largest share of which all
+/// Ends the recounts of a job, except for records in doubt. First, a search finds the largest share of which all
 /// drawn records are confirmed. That needs no memory of earlier shares, which a restart would lose.
 pub(crate) fn withdraw(ledger: &mut Ledger, id: JobId) {
     let is_verified = |job: &&Job| job.is_complete() && job.recounts().are_done();

@@ -108,7 +108,7 @@ fn whole(stored: StoredJob, run: Run) -> Result<Job, Contradiction> {
         return Err(Contradiction::Phase(entry.phase));
     }
     let mut restored = Job::new(entry, counting).restored();
-    // Whoever knows the seed knows which records nobody recounts. That helps with records to come alone.
+    // The seed tells which records nobody recounts. Only liars that still make records could exploit that.
     if restored.is_open() && !restored.is_complete() {
         restored.set_seed(run.seed(job));
     }
