@@ -200,9 +200,8 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     // One job on the whole screen, in any size.
     terminal.press("Enter");
     terminal.wait_for("events of job 1");
-    terminal.wait_for("CORE-HOURS");
     terminal.press("End");
-    for text in ["alpha", "100 %"] {
+    for text in ["CORE-HOURS", "alpha", "100 %"] {
         terminal.wait_for(text);
     }
     for (columns, rows) in [(40, 10), (200, 50), (20, 4), (80, 24)] {
