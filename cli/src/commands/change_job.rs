@@ -51,7 +51,7 @@ pub(crate) struct VerifyMoreArgs {
     #[command(flatten)]
     more: MoreArgs,
 
-    /// Don't ask, even if nobody who is connected can verify it
+    /// Don't ask, even if nobody who is connected can verify the job
     #[arg(long)]
     yes: bool,
 }
@@ -69,7 +69,7 @@ pub(crate) struct MoreArgs {
     #[command(flatten)]
     second_pass: SecondPassArgs,
 
-    /// End the verification instead: what is proved stays, and what is in doubt is still decided
+    /// End verification. What is proved stays; what is in doubt is still decided
     #[arg(long, conflicts_with_all = ["recount", "recount_by", "second_pass"])]
     end: bool,
 }

@@ -128,7 +128,7 @@ fn change_text(change: &JobChange) -> Option<String> {
             let what = if what.is_empty() { String::new() } else { format!(": {}", what.join(" and ")) };
             format!("to be counted again{by}{what}")
         }
-        JobChange::EndVerification => "no more of it is to be verified".to_owned(),
+        JobChange::EndVerification => "verification ended".to_owned(),
         JobChange::Cancel => return None,
     })
 }
