@@ -90,18 +90,12 @@ impl Draw {
     /// record with second counts is always wanted: it may be in dispute.
     #[must_use]
     pub fn wants(&self, record: &Record, before: &BTreeSet<Party>) -> bool {
-        is_drawn(self.seed, self.share, self.job, record.span.part(), record.span.from())
-            || self.doubts(record)
-            || before.contains(&record.source.party)
-    }
-
-    /// Whether a record is wanted whatever the share.
-    pub(crate) fn wants_anyway(&self, recorded: &Recorded) -> bool {
-        !recorded.again.is_empty() || self.doubts(&recorded.record)
-    }
-
-    fn doubts(&self, record: &Record) -> bool {
-        self.doubted.contains(&record.span.part()) || self.suspects.contains(&record.source.party)
+        let (part, first) = (record.span.part(), record.span.from());
+        let party = &record.source.party;
+        is_drawn(self.seed, self.share, self.job, part, first)
+            || self.doubted.contains(&part)
+            || self.suspects.contains(party)
+            || before.contains(party)
     }
 }
 
