@@ -66,8 +66,14 @@ fn restore(ledger: &mut Ledger, stored: StoredJob, run: Run) -> Result<(), Resto
         }
     }
     let (waits, is_open) = (job.phase() == Phase::Planning, job.is_open());
+    let is_cancelled = job.phase() == Phase::Cancelled;
     ledger.add_job(job);
     draw_parts(ledger, id);
+    let first =
+        terms.second_of.filter(|first| is_cancelled && ledger.jobs.get(*first).is_some_and(Job::is_open));
+    if let Some(first) = first {
+        recount_what_differs(ledger, first, id);
+    }
     if is_open {
         // The restored job has a new seed.
         ledger.effects.change_entry(id);
@@ -222,6 +228,23 @@ impl Ledger {
         self.cancel_leases_of_job(id);
         self.change_job(id, |job| job.set_aside(damage));
         assign(self);
+    }
+}
+
+/// Parts from the second pass of a job, and cancels it unless it is damaged.
+pub(crate) fn cancel_second(ledger: &mut Ledger, first: JobId, second: JobId) {
+    recount_what_differs(ledger, first, second);
+    if ledger.jobs.get(second).is_some_and(Job::is_open) {
+        close(ledger, second, Phase::Cancelled);
+    }
+    ledger.change_job(first, |job| job.set_second(None));
+}
+
+/// Recounts the parts of a job that are known to differ from those of a second pass that ends.
+fn recount_what_differs(ledger: &mut Ledger, first: JobId, second: JobId) {
+    if let (Some(one), Some(other)) = (ledger.counting(first), ledger.counting(second)) {
+        let parts = PassMismatch::between(one, other).parts(one.plan().parts().len());
+        recounts::mismatch(ledger, first, &parts, 2);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use queens_model::{JobId, Name, Priority, ToWorker, WorkerId};
 use thiserror::Error;
 
-use crate::handlers::jobs::{close, finish_if_complete};
+use crate::handlers::jobs::{cancel_second, close, finish_if_complete};
 use crate::handlers::submissions::{NoSecondPass, TooManyJobs};
 use crate::handlers::{notices, recounts};
 use crate::jobs::job::Job;
@@ -137,12 +137,10 @@ impl Ledger {
         let first = job.first_pass();
         if job.is_open() {
             // The second pass is useless without the first; the first stands without the second.
-            let passes = if first == id { self.jobs.passes(id) } else { vec![id] };
-            for pass in passes {
-                close(self, pass, Phase::Cancelled);
-            }
-            if first != id {
-                self.change_job(first, |job| job.set_second(None));
+            if first == id {
+                self.jobs.passes(id).into_iter().for_each(|pass| close(self, pass, Phase::Cancelled));
+            } else {
+                cancel_second(self, first, id);
                 finish_if_complete(self, first);
             }
         }

@@ -57,8 +57,10 @@ pub(crate) fn drawn(ledger: &mut Ledger, draw: &Draw, drawn: Drawn) {
     if let Some(share) = ledger.jobs.get(id).and_then(|job| job.recounts().withdrawn()) {
         if !drop_arbiter(ledger, id, share, &records) {
             let span = |recorded: &Recorded| recorded.record.span;
-            let undisputed = records.iter().filter(|it| !is_disputed(it)).map(span);
-            ledger.change_job(id, |job| job.leave_undrawn(closed.iter().map(span), undisputed));
+            // A record with second counts is drawn again whatever the share.
+            let (again, left): (Vec<_>, Vec<_>) = records.iter().partition(|it| !it.again.is_empty());
+            let kept = closed.iter().chain(again).map(span);
+            ledger.change_job(id, |job| job.leave_undrawn(kept, left.into_iter().map(span)));
             ledger.effects.change_entry(id);
             change(ledger, id, |recounts, _| recounts.searched(draw.after, &drawn));
             end_withdrawal(ledger, id);

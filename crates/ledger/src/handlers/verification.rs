@@ -5,7 +5,7 @@ use std::time::Duration;
 use queens_model::JobId;
 
 use crate::event::Verification;
-use crate::handlers::jobs::{close, finish_if_complete};
+use crate::handlers::jobs::{cancel_second, finish_if_complete};
 use crate::handlers::operators::JobRefusal;
 use crate::handlers::recounts;
 use crate::handlers::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
@@ -87,9 +87,8 @@ impl Ledger {
             return Err(JobRefusal::IsSecond { job: id, first });
         }
         let second = job.second().and_then(|second| self.jobs.get(second));
-        if let Some(second) = second.filter(|second| second.is_open() && !second.is_complete()).map(Job::id) {
-            close(self, second, Phase::Cancelled);
-            self.change_job(id, |job| job.set_second(None));
+        if let Some(second) = second.filter(|second| !second.is_complete()).map(Job::id) {
+            cancel_second(self, id, second);
         }
         for pass in self.jobs.passes(id) {
             recounts::withdraw(self, pass);

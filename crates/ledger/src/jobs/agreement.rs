@@ -20,16 +20,18 @@ pub(crate) enum PassMismatch {
 }
 
 impl PassMismatch {
-    /// Compares two complete passes. By one method, each part must have equal solutions; by two methods, the totals
-    /// must be equal. Looks at all parts.
+    /// Compares two passes. By one method, each part that both have must have equal solutions; by two methods, the
+    /// totals must be equal, once both are complete. Looks at all parts.
     pub(crate) fn between(first: &Counting, second: &Counting) -> Self {
         if first.plan().method() != second.plan().method() {
             let is_equal = first.progress().solutions == second.progress().solutions;
-            return if is_equal { Self::Nothing } else { Self::Total };
+            let is_known = first.is_complete() && second.is_complete();
+            return if is_equal || !is_known { Self::Nothing } else { Self::Total };
         }
         let pairs = first.coverage.iter().zip(&second.coverage);
         let differs = (0..).zip(pairs).filter(|(_, (first, second))| first.solutions != second.solutions);
-        let parts: Vec<u32> = differs.map(|(part, _)| part).collect();
+        let parts = differs.map(|(part, _)| part);
+        let parts: Vec<u32> = parts.filter(|part| first.has_part(*part) && second.has_part(*part)).collect();
         if parts.is_empty() { Self::Nothing } else { Self::Parts(parts) }
     }
 

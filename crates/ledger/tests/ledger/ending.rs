@@ -121,6 +121,54 @@ fn a_second_pass_that_is_not_complete_is_cancelled() {
     assert_eq!(world.job(job).second, None);
 }
 
+/// Whoever cancels the second pass half way does not save a lie that it has shown.
+#[test]
+fn a_part_in_which_a_cancelled_second_pass_differed_is_recounted() {
+    for (is_end, restarts) in [(true, false), (false, false), (true, true)] {
+        let (mut world, job) = World::with(7);
+        let mallory = world.connect(1, "mallory");
+        world.workers.get_mut(&mallory).expect("connected").lie = Count { solutions: 1, work: 0 };
+        world.step(mallory);
+        world.workers.get_mut(&mallory).expect("connected").lie = Count::default();
+        while world.job(job).state != JobState::Done {
+            world.step(mallory);
+        }
+        verify(
+            &mut world,
+            job,
+            Verification { second_pass: Some(Method::Search), ..Verification::default() },
+        );
+        let second = world.job(job).second.expect("there is one");
+        let bert = world.connect(2, "bert");
+        let [(plan, first), ..] = [world.ledger.parts(job).expect("a plan")];
+        let differs = |world: &World| {
+            let parts = world.ledger.parts(second).expect("a plan").1;
+            let known =
+                parts.iter().zip(plan.parts()).map(|(it, part)| it.n_recorded == part.choice().n_subproblems);
+            known
+                .zip(parts.iter().zip(&first))
+                .any(|(is_known, (it, of))| is_known && it.solutions != of.solutions)
+        };
+        while !differs(&world) {
+            step(&mut world, bert);
+        }
+        if is_end {
+            end(&mut world, job);
+        } else {
+            world.ledger.cancel(world.now, second).expect("it is open");
+            world.carry_out();
+        }
+        if restarts {
+            world = world.restart();
+        }
+        [(3, "carol"), (4, "dora")].into_iter().for_each(|(id, name)| _ = world.connect(id, name));
+        world.finish();
+        let status = world.job(job);
+        let found = (status.state, status.progress.solutions, world.job(second).state);
+        assert_eq!(found, (JobState::Done, solutions(size(7)), JobState::Cancelled), "{is_end} {restarts}");
+    }
+}
+
 #[test]
 fn a_second_pass_that_is_proved_stays() {
     let mut world = World::new();
@@ -155,6 +203,30 @@ fn what_is_in_doubt_is_decided_first() {
     world.finish();
     let status = world.job(job);
     assert_eq!((status.state, status.progress.solutions), (JobState::Done, solutions(size(7))));
+}
+
+/// What a suspect counted takes others again, but the share that was proved is proved then.
+#[test]
+fn a_suspect_lowers_no_share_that_was_proved() {
+    let mut world = World::new();
+    let job = world.submit_verified(8, 30);
+    let [anna, mallory] = [(1, "anna"), (2, "mallory")].map(|(id, name)| world.connect(id, name));
+    world.finish_job(job);
+    let other = world.submit_verified(7, 100);
+    world.workers.get_mut(&mallory).expect("connected").lie = Count { solutions: 1, work: 0 };
+    while world.job(other).progress.n_recorded == 0 {
+        world.step(mallory);
+    }
+    verify(&mut world, job, ALL);
+    while world.ledger.blocked().count() == 0 {
+        step(&mut world, anna);
+        world.report(mallory, None);
+    }
+    end(&mut world, job);
+    [(3, "carol"), (4, "dora")].into_iter().for_each(|(id, name)| _ = world.connect(id, name));
+    world.finish();
+    world.check_done(job);
+    check_share(&world, job, "30".parse().expect("a share"));
 }
 
 /// A party was named that never came: what others have confirmed counts then.
