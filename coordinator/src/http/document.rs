@@ -21,6 +21,8 @@ pub(super) async fn document() -> impl IntoResponse {
 mod tests {
     use std::{env, fs};
 
+    use utoipa::openapi::RefOr;
+    use utoipa::openapi::schema::Schema;
     use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
     use utoipa::{Modify, OpenApi};
 
@@ -93,12 +95,21 @@ mod tests {
     )]
     struct Document;
 
-    /// The credentials of a request.
+    /// Objects of answers that have all their properties, some of them null.
+    const WHOLE: [&str; 5] = ["CardSensors", "Coordinator", "Event", "JobStatus", "Worker"];
+
+    /// The credentials of a request, and what is in an answer.
     struct Shown;
 
     impl Modify for Shown {
         fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
             let components = document.components.get_or_insert_default();
+            for name in WHOLE {
+                let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) else {
+                    panic!("there is no object {name}");
+                };
+                object.required = object.properties.keys().cloned().collect();
+            }
             let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer);
             let token = token.description(Some("As 'queens-coordinator invite' prints it."));
             components.add_security_scheme("token", SecurityScheme::Http(token.build()));

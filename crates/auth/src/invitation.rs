@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::pin::Pin;
 use crate::role::Role;
+use crate::secret::random_bytes;
 use crate::token::{Token, TokenHash};
 
 /// An invitation to use the coordinator.
@@ -73,9 +74,7 @@ pub enum InvitationError {
 /// # Errors
 /// If the system provides no random numbers.
 pub fn random_party() -> io::Result<Party> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(Party::from_bytes(bytes))
+    random_bytes().map(Party::from_bytes)
 }
 
 impl fmt::Display for Invitation {

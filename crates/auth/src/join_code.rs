@@ -7,6 +7,8 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::secret::random_bytes;
+
 /// The letters of a code (Crockford's base 32): without those that look like another one.
 const LETTERS: [u8; 32] = *b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -30,8 +32,7 @@ impl JoinCode {
     /// # Errors
     /// If the system provides no random numbers.
     pub fn random() -> io::Result<Self> {
-        let mut bytes = [0; N_LETTERS];
-        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        let bytes = random_bytes::<N_LETTERS>()?;
         Ok(Self(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()))
     }
 

@@ -7,7 +7,6 @@
 
 mod client;
 mod credentials;
-mod hex;
 mod invitation;
 mod join_code;
 mod pem;

@@ -4,12 +4,12 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use queens_model::hex::{from_hex, to_hex};
 use rustls::pki_types::CertificateDer;
 use rustls::server::ParsedCertificate;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::hex::{from_hex, to_hex};
 use crate::pem::{self, TlsError, unusable};
 
 /// The prefix of every pin.
@@ -47,7 +47,8 @@ impl FromStr for Pin {
     type Err = InvalidPin;
 
     fn from_str(text: &str) -> Result<Self, InvalidPin> {
-        text.strip_prefix(PREFIX).and_then(from_hex).map(Self).ok_or(InvalidPin)
+        let digits = text.strip_prefix(PREFIX).map(str::to_ascii_lowercase);
+        digits.and_then(|digits| from_hex(&digits)).map(Self).ok_or(InvalidPin)
     }
 }
 
@@ -71,6 +72,8 @@ mod tests {
         let pin = signed("one");
         assert_eq!(pin, signed("other"));
         assert_eq!(pin.to_string().parse(), Ok(pin));
+        let (prefix, digits) = (PREFIX, &pin.to_string()[PREFIX.len()..]);
+        assert_eq!(format!("{prefix}{}", digits.to_ascii_uppercase()).parse(), Ok(pin));
         let other = rcgen::generate_simple_self_signed(["one".to_owned()]).expect("signed");
         assert_ne!(Some(pin), Pin::of(other.cert.der()));
         assert_eq!(Pin::of(&CertificateDer::from_slice(b"nonsense")), None);

@@ -3,9 +3,18 @@
 use std::fmt;
 use std::io;
 
+use queens_model::hex::{from_hex, to_hex};
 use sha2::{Digest, Sha256};
 
-use crate::hex::{from_hex, to_hex};
+/// Draws random bytes.
+///
+/// # Errors
+/// If the system provides no random numbers.
+pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
+}
 
 /// 256 random bits that only one browser holds.
 pub struct Secret([u8; 32]);
@@ -16,9 +25,7 @@ impl Secret {
     /// # Errors
     /// If the system provides no random numbers.
     pub fn random() -> io::Result<Self> {
-        let mut bits = [0; 32];
-        getrandom::fill(&mut bits).map_err(io::Error::other)?;
-        Ok(Self(bits))
+        random_bytes().map(Self)
     }
 
     /// Parses what [`reveal`](Self::reveal) writes.

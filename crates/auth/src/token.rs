@@ -4,11 +4,12 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use queens_model::hex::{from_hex, to_hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
 
-use crate::hex::{from_hex, to_hex};
+use crate::secret::random_bytes;
 
 /// The prefix of every token, by which people and secret scanners recognise it.
 const PREFIX: &str = "queens_";
@@ -46,9 +47,8 @@ impl Token {
     /// # Errors
     /// If the system provides no random numbers.
     pub fn random(invitation: u64) -> io::Result<Self> {
-        let mut bits = [0; 32];
-        getrandom::fill(&mut bits).map_err(io::Error::other)?;
-        Ok(Self { invitation, secret: format!("{PREFIX}{invitation}_{}", to_hex(&bits)) })
+        let digits = to_hex(&random_bytes::<32>()?);
+        Ok(Self { invitation, secret: format!("{PREFIX}{invitation}_{digits}") })
     }
 
     /// Returns the number of the invitation in this token.
@@ -71,7 +71,7 @@ impl FromStr for Token {
         let parts =
             Some(text).filter(|text| text.len() <= LONGEST).and_then(|text| text.strip_prefix(PREFIX));
         let (number, digits) = parts.and_then(|parts| parts.split_once('_')).ok_or(InvalidToken)?;
-        from_hex(digits).ok_or(InvalidToken)?;
+        from_hex::<32>(digits).ok_or(InvalidToken)?;
         let invitation: u64 = number.parse().map_err(|_| InvalidToken)?;
         // A number has only one valid notation, so a token has only one, too.
         let secret = format!("{PREFIX}{invitation}_{}", digits.to_ascii_lowercase());
@@ -92,8 +92,7 @@ impl TokenHash {
     /// # Errors
     /// If the system provides no random numbers.
     pub fn of(token: &Token) -> io::Result<Self> {
-        let mut salt = [0; 16];
-        getrandom::fill(&mut salt).map_err(io::Error::other)?;
+        let salt = random_bytes()?;
         Ok(Self { salt, hash: hash(&salt, token) })
     }
 

@@ -3,10 +3,9 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
 
+use queens_model::hex::to_hex;
 use queens_model::{Name, Party};
 use sha2::{Digest, Sha256};
-
-use crate::fields::to_hex;
 
 /// The prefix of a party's hash input.
 const PREFIX: &[u8] = b"queens party in a certificate\0";

@@ -2,6 +2,7 @@
 
 use std::str::{FromStr, Split};
 
+use queens_model::hex::from_hex;
 use queens_model::{Name, plain};
 
 /// The fields of a line, in order. Errors are texts; the caller adds the place.
@@ -65,27 +66,4 @@ pub(crate) fn shown(text: &str) -> String {
     let start: String = text.chars().take(MOST).collect();
     let more = if start.len() < text.len() { "…" } else { "" };
     plain::line(&start).into_owned() + more
-}
-
-/// Formats bytes as hexadecimal digits.
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Parses bytes from this format.
-pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digits = text.as_bytes();
-    if digits.len() != 2 * N {
-        return None;
-    }
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
 }

@@ -4,11 +4,12 @@ use std::fmt::{self, Display, Formatter, Write};
 use std::io::Read;
 use std::ops::Range;
 
+use queens_model::hex::{from_hex, to_hex};
 use queens_model::{JobIdentity, Name};
 use queens_solver::{BoardSize, Method};
 
 use crate::counter_identity::PartyDigest;
-use crate::fields::{Fields, from_hex, shown, to_hex};
+use crate::fields::{Fields, shown};
 use crate::key::PublicKey;
 use crate::lines::Lines;
 use crate::refusal::Refusal;

@@ -9,10 +9,9 @@ use std::str::FromStr;
 use ed25519_dalek::pkcs8::EncodePublicKey;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use queens_model::hex::{from_hex, to_hex};
 use queens_platform::{Exposure, Readers, exposure, new_private_file, sync_directory};
 use thiserror::Error;
-
-use crate::fields::{from_hex, to_hex};
 
 /// The file in a data directory that holds its private key.
 const FILE: &str = "signing.key";

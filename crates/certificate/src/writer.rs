@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use queens_model::hex::to_hex;
 
 use crate::entry::Entry;
-use crate::fields::to_hex;
 use crate::header::{FORMAT, Footer, Header, MAGIC, Total, message};
 use crate::key::Key;
 use crate::tree::Tree;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use queens_model::LeasedSpan;
 use queens_platform::thread_time;
 use queens_solver::{Part, Subproblems};
-use queens_worker_session::LeaseToCount;
+use queens_worker_session::{HeldLease, LeaseToCount};
 use tracing::{debug_span, error};
 
 use crate::config::Duty;
@@ -51,7 +51,7 @@ fn count_lease(
     counter.forget();
     // The first lease of a board does not pay for opening the card, so that the measured speed is right.
     if !counter.opens_card(lease.n, lease.method, &lease.stop) {
-        queue.at(|queue| queue.count_on_processor(lease.id));
+        queue.at(|queue| queue.change(lease.id, HeldLease::count_on_processor));
     }
     loop {
         let Some(()) = count_chunks(queue, counter, duty, counters, lease)? else { return Ok(()) };
@@ -60,7 +60,7 @@ fn count_lease(
             Some(is_right) => settle(queue, lease, is_right),
             None => return Ok(()),
         }
-        if !queue.at(|queue| queue.has_chunk(lease.id)) {
+        if queue.at(|queue| queue.change(lease.id, |held| held.has_chunk())) != Some(true) {
             return Ok(());
         }
     }
@@ -70,10 +70,10 @@ fn count_lease(
 fn settle(queue: &SharedQueue, lease: &LeaseToCount, is_right: bool) {
     queue.at(|queue| {
         if is_right {
-            queue.accept(lease.id);
+            queue.change(lease.id, HeldLease::accept);
         } else {
-            queue.reject(lease.id);
-            queue.count_on_processor(lease.id);
+            queue.change(lease.id, HeldLease::reject);
+            queue.change(lease.id, HeldLease::count_on_processor);
         }
     });
 }
@@ -109,7 +109,7 @@ fn count_chunks(
                 Ok(counted) => counted,
                 Err(NotCounted::Stopped) => return Ok(None),
                 Err(NotCounted::CardRests) => {
-                    queue.at(|queue| queue.count_on_processor(lease.id));
+                    queue.at(|queue| queue.change(lease.id, HeldLease::count_on_processor));
                     continue;
                 }
             };
@@ -122,7 +122,7 @@ fn count_chunks(
         let used = if is_unchecked { taken } else { thread_time().saturating_sub(used_before) };
         counters.tally.add(span.n_subproblems(), used);
         if is_unchecked {
-            queue.at(|queue| queue.finish_unchecked(lease.id, count, duration));
+            queue.at(|queue| queue.change(lease.id, |held| held.finish_unchecked(count, duration)));
         } else {
             queue.at(|queue| queue.finish(lease.id, count, duration));
         }
@@ -144,10 +144,11 @@ mod tests {
 
     use queens_gpu::CardId;
     use queens_model::{
-        Failure, HalvesSkill, JobIdentity, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId,
+        Failure, HalvesSkill, Hello, JobIdentity, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker,
+        WorkerId,
     };
     use queens_solver::{BoardSize, Kernel, Method, Span, Symmetry};
-    use queens_worker_session::{ChunkAim, Identity, WorkerSession};
+    use queens_worker_session::{ChunkAim, WorkerSession};
 
     use super::*;
     use crate::config::Device;
@@ -175,8 +176,20 @@ mod tests {
         let (speed, machine) = (1.into(), 1);
         let halves = HalvesSkill { decomposition: 0, speed };
         let (build, kernel) = (name(), name());
-        let identity = Identity { worker, name: name(), build, kernel, n_threads, speed, halves, machine };
-        let mut session = WorkerSession::new(identity);
+        let (decomposition, held) = (0, Vec::new());
+        let hello = Hello {
+            worker,
+            name: name(),
+            build,
+            kernel,
+            n_threads,
+            speed,
+            decomposition,
+            halves,
+            machine,
+            held,
+        };
+        let mut session = WorkerSession::new(hello);
         queue.at(|queue| {
             session.connect(Duration::ZERO, queue);
             for lease in leases {

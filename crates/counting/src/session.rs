@@ -155,8 +155,8 @@ fn tell(remark: Remark) {
 mod tests {
     use std::time::Duration;
 
-    use queens_model::{CardSensors, HalvesSkill, Name, WorkerId};
-    use queens_worker_session::{ChunkAim, Identity};
+    use queens_model::{CardSensors, HalvesSkill, Hello, Name, WorkerId};
+    use queens_worker_session::ChunkAim;
     use tokio::time::{sleep, timeout, timeout_at};
     use tokio_util::sync::CancellationToken;
 
@@ -169,15 +169,17 @@ mod tests {
         let speed = 1.into();
         let halves = HalvesSkill { decomposition: 0, speed };
         let (build, kernel) = (name(), name());
-        WorkerSession::new(Identity {
+        WorkerSession::new(Hello {
             worker,
             name: name(),
             build,
             kernel,
             n_threads,
             speed,
+            decomposition: 0,
             halves,
             machine,
+            held: Vec::new(),
         })
     }
 

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
 use queens_gpu::CardId;
-use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId};
+use queens_model::{HalvesSkill, Hello, Name, Speed, ToCoordinator, ToWorker, WorkerId};
 use queens_platform::{VERSION, lower_thread_priority, machine_identity};
 use queens_solver::Method;
-use queens_worker_session::{ChunkAim, Identity, WorkerSession};
+use queens_worker_session::{ChunkAim, WorkerSession};
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{error, warn};
 
@@ -92,18 +92,20 @@ impl Worker {
         let halves = Speed::from(Method::Halves.typical_speed(kernel));
         let halves = Speed::try_from(times_as_fast * halves.get()).unwrap_or(halves);
         let counter_name = Name::of_any(config.counter_name());
-        let identity = Identity {
+        let hello = Hello {
             worker: any_number(),
             name: config.name,
             build: Name::of_any(VERSION),
             kernel: counter_name,
             n_threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
             speed: search,
+            decomposition: Method::Search.decomposition(),
             halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed: halves },
             machine: machine_number(),
+            held: Vec::new(),
         };
         Ok(Self {
-            session: WorkerSession::new(identity),
+            session: WorkerSession::new(hello),
             queue,
             is_connected,
             is_ready,

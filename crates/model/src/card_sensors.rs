@@ -9,13 +9,10 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CardSensors {
     /// The temperature in degrees Celsius.
-    #[cfg_attr(feature = "schema", schema(required))]
     celsius: Option<u32>,
     /// The power in watts.
-    #[cfg_attr(feature = "schema", schema(required))]
     watts: Option<u32>,
     /// The clock of the multiprocessors in megahertz.
-    #[cfg_attr(feature = "schema", schema(required))]
     megahertz: Option<u32>,
 }
 

@@ -16,7 +16,7 @@ pub struct Event {
     #[cfg_attr(feature = "schema", schema(schema_with = kind))]
     pub kind: EventKind,
     /// The job, if the event is about one.
-    #[cfg_attr(feature = "schema", schema(required, value_type = Option<String>))]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub job: Option<JobId>,
     /// Description of the event, in words.
     pub text: String,

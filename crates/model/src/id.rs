@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
+use crate::hex::from_hex;
+
 /// A job of one coordinator, numbered from 1 in the order of submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u64);
@@ -81,9 +83,7 @@ impl FromStr for JobIdentity {
 
     /// Parses what [`Display`](fmt::Display) writes and nothing else.
     fn from_str(text: &str) -> Result<Self, InvalidJobIdentity> {
-        let is_plain = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_plain);
-        number.map(Self).ok_or(InvalidJobIdentity)
+        from_hex(text).map(u128::from_be_bytes).map(Self).ok_or(InvalidJobIdentity)
     }
 }
 

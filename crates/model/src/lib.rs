@@ -10,6 +10,7 @@ mod checking;
 mod date;
 mod event;
 mod fraction;
+pub mod hex;
 mod id;
 mod job_text;
 pub mod json;

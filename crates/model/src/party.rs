@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::hex::{from_hex, to_hex};
 use crate::name::Name;
 
 /// The prefix that is hashed with a name that is a party of its own.
@@ -53,7 +54,7 @@ impl Party {
 
 impl fmt::Display for Party {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+        f.write_str(&to_hex(&self.0))
     }
 }
 
@@ -75,9 +76,7 @@ impl FromStr for Party {
 
     /// Parses what [`Display`](fmt::Display) writes and nothing else.
     fn from_str(text: &str) -> Result<Self, InvalidParty> {
-        let is_hex = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hex).ok_or(InvalidParty)?;
-        Ok(Self(number.to_be_bytes()))
+        from_hex(text).map(Self).ok_or(InvalidParty)
     }
 }
 

@@ -11,13 +11,9 @@ pub struct TimeLeft {
 }
 
 /// The error for numbers that are not a remaining time.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{expected} s between {low} and {high} s are no time left: expected finite numbers from 0, in order")]
-pub struct InvalidTimeLeft {
-    low: String,
-    expected: String,
-    high: String,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a time left is three finite numbers from 0 on, in order")]
+pub struct InvalidTimeLeft;
 
 impl TimeLeft {
     /// Creates an estimate between `low` and `high` seconds.
@@ -25,12 +21,8 @@ impl TimeLeft {
     /// # Errors
     /// If the numbers are not finite, negative, or not in order.
     pub fn new(low: f64, expected: f64, high: f64) -> Result<Self, InvalidTimeLeft> {
-        if 0.0 <= low && low <= expected && expected <= high && high.is_finite() {
-            Ok(Self { low, expected, high })
-        } else {
-            let [low, expected, high] = [low, expected, high].map(|seconds| seconds.to_string());
-            Err(InvalidTimeLeft { low, expected, high })
-        }
+        let fits = 0.0 <= low && low <= expected && expected <= high && high.is_finite();
+        if fits { Ok(Self { low, expected, high }) } else { Err(InvalidTimeLeft) }
     }
 
     /// Returns the lower end of the interval, in seconds.

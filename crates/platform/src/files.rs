@@ -137,31 +137,6 @@ pub fn shared_temporary_file(dir: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().tempfile_in(dir)
 }
 
-/// Reads a whole buffer from an offset in bytes. The file's own position does not matter; Windows changes it.
-///
-/// # Errors
-/// `UnexpectedEof` if the file ends before, or the system's error.
-pub fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileExt;
-
-        file.read_exact_at(buffer, at)
-    }
-    #[cfg(windows)]
-    {
-        let mut done = 0;
-        while done < buffer.len() {
-            let offset = at.checked_add(done as u64).ok_or(io::ErrorKind::UnexpectedEof)?;
-            match std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], offset)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                n_read => done += n_read,
-            }
-        }
-        Ok(())
-    }
-}
-
 /// The part of SQLite that opens files without locking them.
 pub const SQLITE_WITHOUT_LOCKS: &str = if cfg!(windows) { "win32-none" } else { "unix-none" };
 
@@ -276,16 +251,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_from_an_offset_and_known_by_more_than_its_name() {
+    fn a_file_is_known_by_more_than_its_name() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let (one, other) = (dir.path().join("one"), dir.path().join("other"));
         File::create(&one).expect("a file").write_all(b"0123456789").expect("written");
         let file = File::open(&one).expect("a file");
-        let mut buffer = [0; 4];
-        read_exact_at(&file, &mut buffer, 5).expect("read");
-        assert_eq!(&buffer, b"5678");
-        let past = read_exact_at(&file, &mut buffer, 7).expect_err("it ends before");
-        assert_eq!(past.kind(), io::ErrorKind::UnexpectedEof);
         fs::copy(&one, &other).expect("copied");
         let open = FoundFile::of(&file.metadata().expect("it is open"));
         let [one, other] = [one, other].map(|path| FoundFile::at(&path).expect("it is there"));

@@ -23,10 +23,12 @@ mod version;
 
 pub use files::{
     FoundFile, SQLITE_WITHOUT_LOCKS, allow_many_files, check_regular_file, lock_database, open_regular_file,
-    read_exact_at, replace_private_file, shared_temporary_file, sync_directory,
+    replace_private_file, shared_temporary_file, sync_directory,
 };
 #[cfg(feature = "local-sockets")]
-pub use local_socket::{LocalSocket, LocalStream, connect_to_socket, socket_directory, sockets_in};
+pub use local_socket::{
+    LocalSocket, LocalStream, connect_to_socket, read_answer, socket_directory, sockets_in,
+};
 pub use log_throttle::LogThrottle;
 pub use machine::{
     CAN_LOAD_LIBRARIES, available_memory, host_name, machine_identity, n_processors, processor_name,

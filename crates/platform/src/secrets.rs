@@ -155,41 +155,6 @@ fn is_out_of_reach(path: &Path, found: &Metadata) -> io::Result<bool> {
 fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
     // The system, the administrators and the owner, by their short names and by their numbers.
     const RULERS: [&str; 6] = ["SY", "BA", "OW", "S-1-5-18", "S-1-5-32-544", "S-1-3-4"];
-    const EVERYBODY: [(&str, &str); 33] = [
-        ("WD", "everybody"),
-        ("S-1-1-0", "everybody"),
-        ("AU", "all users"),
-        ("S-1-5-11", "all users"),
-        ("BU", "all users"),
-        ("S-1-5-32-545", "all users"),
-        ("IU", "all users"),
-        ("S-1-5-4", "all users"),
-        ("DU", "all users of the domain"),
-        ("AN", "anonymous users"),
-        ("S-1-5-7", "anonymous users"),
-        ("BG", "guests"),
-        ("S-1-5-32-546", "guests"),
-        ("NU", "users of the network"),
-        ("S-1-5-2", "users of the network"),
-        ("S-1-2-0", "all users at this machine"),
-        ("S-1-2-1", "all users at this machine"),
-        ("S-1-5-3", "all batch jobs"),
-        ("S-1-5-14", "all users from afar"),
-        ("S-1-5-15", "all users of the organisation"),
-        ("S-1-5-113", "all local users"),
-        ("DG", "guests of the domain"),
-        ("LG", "guests"),
-        ("AC", "all apps"),
-        ("S-1-15-2-1", "all apps"),
-        ("S-1-15-2-2", "all apps"),
-        ("AS", "all users of the domain"),
-        ("S-1-18-1", "all users of the domain"),
-        ("RU", "all users"),
-        ("S-1-5-32-554", "all users"),
-        ("S-1-5-64-10", "users of the network"),
-        ("S-1-5-13", "all users from afar"),
-        ("S-1-5-1000", "all users of other organisations"),
-    ];
     // The groups of all users and guests of a domain, and a machine's own group of all users; and its guest.
     const EVERYBODY_OF: [&str; 3] = ["501", "513", "514"];
     let (owner, list) = descriptor.split_once("D:").unwrap_or((descriptor, "NO_ACCESS_CONTROL"));
@@ -213,10 +178,29 @@ fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
             .strip_prefix("S-1-5-21-")
             .and_then(|rest| rest.rsplit('-').next())
             .is_some_and(|group| EVERYBODY_OF.contains(&group));
-        match EVERYBODY.iter().find(|(id, _)| *id == trustee) {
-            Some((_, name)) => Some(*name),
-            None => (readers != Readers::Named || is_of_all).then_some(trustee),
-        }
+        everybody(trustee).or_else(|| (readers != Readers::Named || is_of_all).then_some(trustee))
+    })
+}
+
+/// Names all users of some kind, by their short name or their number in an access list; `None` for anybody else.
+#[cfg(any(windows, test))]
+fn everybody(trustee: &str) -> Option<&'static str> {
+    Some(match trustee {
+        "WD" | "S-1-1-0" => "everybody",
+        "AU" | "BU" | "IU" | "RU" | "S-1-5-4" | "S-1-5-11" | "S-1-5-32-545" | "S-1-5-32-554" => "all users",
+        "DU" | "AS" | "S-1-18-1" => "all users of the domain",
+        "AN" | "S-1-5-7" => "anonymous users",
+        "BG" | "LG" | "S-1-5-32-546" => "guests",
+        "DG" => "guests of the domain",
+        "NU" | "S-1-5-2" | "S-1-5-64-10" => "users of the network",
+        "S-1-2-0" | "S-1-2-1" => "all users at this machine",
+        "S-1-5-3" => "all batch jobs",
+        "S-1-5-13" | "S-1-5-14" => "all users from afar",
+        "S-1-5-15" => "all users of the organisation",
+        "S-1-5-113" => "all local users",
+        "S-1-5-1000" => "all users of other organisations",
+        "AC" | "S-1-15-2-1" | "S-1-15-2-2" => "all apps",
+        _ => return None,
     })
 }
 

@@ -12,7 +12,7 @@ use crate::chunk_size::{ChunkAim, ChunkSize};
 
 /// A lease with its progress.
 #[derive(Debug)]
-pub(crate) struct HeldLease {
+pub struct HeldLease {
     /// The lease as granted, without its spans.
     lease: Lease,
     /// Tells the thread to drop the lease, including its current chunk.
@@ -82,7 +82,8 @@ impl HeldLease {
     }
 
     /// Returns whether there are chunks that were not begun.
-    pub(crate) fn has_chunk(&self) -> bool {
+    #[must_use]
+    pub fn has_chunk(&self) -> bool {
         !self.left.is_empty()
     }
 
@@ -95,7 +96,7 @@ impl HeldLease {
     }
 
     /// Keeps the count of the current chunk until it is accepted or rejected.
-    pub(crate) fn finish_unchecked(&mut self, count: Count, duration: Duration) {
+    pub fn finish_unchecked(&mut self, count: Count, duration: Duration) {
         if let Some(chunk) = self.in_hand.take() {
             self.chunk_size.adapt(chunk.span.n_subproblems(), duration);
             self.unchecked.push((chunk, count, duration));
@@ -103,7 +104,7 @@ impl HeldLease {
     }
 
     /// Records the counts that waited for a check.
-    pub(crate) fn accept(&mut self) {
+    pub fn accept(&mut self) {
         for (chunk, count, duration) in std::mem::take(&mut self.unchecked) {
             self.report(chunk.span, count, duration);
         }
@@ -111,7 +112,7 @@ impl HeldLease {
 
     /// Drops the counts that waited for a check. The worker counts their chunks again, unless it begins no more chunks;
     /// then the coordinator leases them again.
-    pub(crate) fn reject(&mut self) {
+    pub fn reject(&mut self) {
         if self.begins_no_more {
             self.unchecked.clear();
         }
@@ -121,7 +122,7 @@ impl HeldLease {
     }
 
     /// Leaves the lease to the processor, which counts the current chunk again, in chunks of its own size.
-    pub(crate) fn count_on_processor(&mut self) {
+    pub fn count_on_processor(&mut self) {
         self.chunk_size = ChunkSize::first(ChunkAim::PROCESSOR, self.lease.n, self.lease.method);
         if let Some(chunk) = self.in_hand.take()
             && !self.begins_no_more

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_model::{Delta, Failure, Held, JobIdentity, Lease, LeaseId, LeasedSpan};
-use queens_solver::{BoardSize, Count, Method, Span};
+use queens_solver::{BoardSize, Count, Method};
 
 use crate::chunk_size::{ChunkAim, ChunkSize};
 use crate::held_lease::HeldLease;
@@ -99,52 +99,19 @@ impl LeaseQueue {
         self.held.get_mut(&lease)?.begin()
     }
 
-    /// Returns whether a lease has chunks that were not begun.
-    #[must_use]
-    pub fn has_chunk(&self, lease: LeaseId) -> bool {
-        self.held.get(&lease).is_some_and(HeldLease::has_chunk)
+    /// Changes a lease, if it is held.
+    pub fn change<T>(&mut self, lease: LeaseId, act: impl FnOnce(&mut HeldLease) -> T) -> Option<T> {
+        self.held.get_mut(&lease).map(act)
     }
 
     /// Records the count of the current chunk, and its duration.
     pub fn finish(&mut self, lease: LeaseId, count: Count, duration: Duration) {
-        if let Some(held) = self.held.get_mut(&lease) {
-            held.finish(count, duration);
-        }
-    }
-
-    /// Keeps the count of the current chunk until it is [accepted](Self::accept) or [rejected](Self::reject).
-    pub fn finish_unchecked(&mut self, lease: LeaseId, count: Count, duration: Duration) {
-        if let Some(held) = self.held.get_mut(&lease) {
-            held.finish_unchecked(count, duration);
-        }
-    }
-
-    /// Records the counts of a lease that waited for a check.
-    pub fn accept(&mut self, lease: LeaseId) {
-        if let Some(held) = self.held.get_mut(&lease) {
-            held.accept();
-        }
-    }
-
-    /// Drops the counts of a lease that waited for a check. Their chunks are counted again.
-    pub fn reject(&mut self, lease: LeaseId) {
-        if let Some(held) = self.held.get_mut(&lease) {
-            held.reject();
-        }
-    }
-
-    /// Leaves a lease to the processor, which counts the current chunk again, in chunks of its own size.
-    pub fn count_on_processor(&mut self, lease: LeaseId) {
-        if let Some(held) = self.held.get_mut(&lease) {
-            held.count_on_processor();
-        }
+        self.change(lease, |held| held.finish(count, duration));
     }
 
     /// Records that the current chunk, or else the next span, can't be counted. Drops the lease.
     pub fn fail(&mut self, lease: LeaseId, reason: String) {
-        if let Some(held) = self.held.get_mut(&lease) {
-            held.fail(reason);
-        }
+        self.change(lease, |held| held.fail(reason));
     }
 
     /// Tells the operators of the coordinator. Drops the notice if eight wait to be sent.
@@ -178,20 +145,6 @@ impl LeaseQueue {
                 .map_or_else(|| ChunkSize::first(self.aim, lease.n, lease.method), |(.., size)| size.next());
             place.insert(HeldLease::new(lease, size));
             self.waiting.push_back(id);
-        }
-    }
-
-    /// Removes spans from a lease, as far as no kernel call has begun them.
-    pub(crate) fn shorten(&mut self, lease: LeaseId, spans: &[Span]) {
-        if let Some(held) = self.held.get_mut(&lease) {
-            held.shorten(spans);
-        }
-    }
-
-    /// Drops the remaining spans of a lease. Its counts are still reported.
-    pub(crate) fn cancel(&mut self, lease: LeaseId) {
-        if let Some(held) = self.held.get_mut(&lease) {
-            held.cancel();
         }
     }
 
@@ -262,7 +215,7 @@ impl LeaseQueue {
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use queens_solver::Symmetry;
+    use queens_solver::{Span, Symmetry};
 
     use super::*;
 
@@ -318,16 +271,18 @@ mod tests {
         let count_two = |queue: &mut LeaseQueue| {
             for _ in 0..2 {
                 let chunk = queue.begin(id).expect("is left").span;
-                queue.finish_unchecked(id, count(chunk.n_subproblems()), Duration::from_millis(1));
+                queue.change(id, |held| {
+                    held.finish_unchecked(count(chunk.n_subproblems()), Duration::from_millis(1))
+                });
             }
         };
         count_two(&mut queue);
         assert_eq!(spans_held(&queue), [span(0, 1), span(1, 3), span(3, 7)]);
         assert!(queue.collect().deltas.is_empty() && !queue.has_counted());
-        queue.reject(id);
+        queue.change(id, HeldLease::reject);
         assert_eq!(spans_held(&queue), [span(0, 1), span(1, 3), span(3, 7)]);
         count_two(&mut queue);
-        queue.accept(id);
+        queue.change(id, HeldLease::accept);
         let deltas = queue.collect().deltas;
         assert_eq!(
             deltas.iter().map(|delta| (delta.span, delta.count)).collect::<Vec<_>>(),
@@ -335,7 +290,8 @@ mod tests {
         );
         // What was not checked when the lease ends is not reported, and the coordinator leases it again.
         let chunk = queue.begin(id).expect("is left").span;
-        queue.finish_unchecked(id, count(chunk.n_subproblems()), Duration::from_millis(1));
+        queue
+            .change(id, |held| held.finish_unchecked(count(chunk.n_subproblems()), Duration::from_millis(1)));
         queue.end(id);
         assert!(queue.collect().deltas.is_empty());
     }
@@ -346,7 +302,7 @@ mod tests {
         queue.add(lease(7, &[span(0, 1000)]));
         let id = queue.next_lease().expect("was added").id;
         assert_eq!(queue.begin(id).map(|chunk| chunk.span), Some(span(0, 256)));
-        queue.count_on_processor(id);
+        queue.change(id, HeldLease::count_on_processor);
         assert_eq!(spans_held(&queue).iter().map(|span| span.n_subproblems()).sum::<u64>(), 1000);
         assert_eq!(queue.begin(id).map(|chunk| chunk.span), Some(span(0, 1)));
     }
@@ -355,11 +311,11 @@ mod tests {
     fn what_is_taken_off_is_not_begun_and_what_is_begun_is_not_taken_off() {
         let (mut queue, LeaseToCount { id, stop, .. }) = queue(&[span(0, 10)]);
         assert_eq!(queue.begin(id).expect("something is left").span, span(0, 1));
-        queue.shorten(id, &[span(0, 4), span(8, 10)]);
+        queue.change(id, |held| held.shorten(&[span(0, 4), span(8, 10)]));
         assert_eq!(spans_held(&queue), [span(0, 1), span(4, 8)]);
         queue.finish(id, count(1), Duration::ZERO);
         assert_eq!(queue.begin(id).expect("something is left").span, span(4, 6));
-        queue.cancel(id);
+        queue.change(id, HeldLease::cancel);
         assert!(stop.load(Ordering::Relaxed));
         assert_eq!(spans_held(&queue), [span(0, 1), span(4, 6)]);
         assert!(queue.begin(id).is_none());

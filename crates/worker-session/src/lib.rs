@@ -6,13 +6,12 @@
 
 mod chunk_size;
 mod held_lease;
-mod identity;
 mod lease_queue;
 mod report_times;
 mod unacknowledged;
 mod worker_session;
 
 pub use chunk_size::{ChunkAim, ChunkSize};
-pub use identity::Identity;
+pub use held_lease::HeldLease;
 pub use lease_queue::{LeaseQueue, LeaseToCount};
 pub use worker_session::{AfterStep, Remark, SessionStep, WorkerSession};

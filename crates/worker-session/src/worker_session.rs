@@ -5,9 +5,9 @@ mod tests;
 
 use std::time::Duration;
 
-use queens_model::{Delta, LeaseId, MOST_DELTAS, ToCoordinator, ToWorker, WorkerId};
+use queens_model::{Delta, Hello, LeaseId, MOST_DELTAS, ToCoordinator, ToWorker, WorkerId};
 
-use crate::identity::Identity;
+use crate::held_lease::HeldLease;
 use crate::lease_queue::{Collected, LeaseQueue};
 use crate::report_times::ReportTimes;
 use crate::unacknowledged::Unacknowledged;
@@ -39,7 +39,7 @@ const GOODBYE_PATIENCE: Duration = Duration::from_secs(10);
 /// count from any fixed moment before the link.
 #[derive(Debug)]
 pub struct WorkerSession {
-    identity: Identity,
+    hello: Hello,
     unacknowledged: Unacknowledged,
     /// Whether it leaves for good, and begins no new chunk.
     is_sent_home: bool,
@@ -112,10 +112,10 @@ pub enum Remark {
 impl WorkerSession {
     /// Creates the sessions of a worker.
     #[must_use]
-    pub fn new(identity: Identity) -> Self {
+    pub fn new(hello: Hello) -> Self {
         Self {
-            times: ReportTimes::of(identity.worker),
-            identity,
+            times: ReportTimes::of(hello.worker),
+            hello,
             unacknowledged: Unacknowledged::default(),
             is_sent_home: false,
             is_paused: false,
@@ -128,7 +128,7 @@ impl WorkerSession {
     /// Changes the worker's number for the next session, because another worker has the old one. Leases and
     /// unacknowledged reports are kept.
     pub fn renumber(&mut self, worker: WorkerId) {
-        self.identity.worker = worker;
+        self.hello.worker = worker;
         self.times = ReportTimes::of(worker);
     }
 
@@ -137,7 +137,8 @@ impl WorkerSession {
         self.times.begin(now);
         (self.sent, self.answered) = (now, now);
         self.leaving = None;
-        let hello = self.identity.hello(self.unacknowledged.with_held(queue.held()));
+        let held = self.unacknowledged.with_held(queue.held());
+        let hello = Hello { held, ..self.hello.clone() };
         let repeated = self.unacknowledged.reports().iter().cloned().map(ToCoordinator::Report);
         [ToCoordinator::Hello(Box::new(hello))].into_iter().chain(repeated).collect()
     }
@@ -149,8 +150,8 @@ impl WorkerSession {
             // The goodbye returns the lease.
             ToWorker::Lease(_) if self.begins_nothing() => {}
             ToWorker::Lease(lease) => queue.add(lease),
-            ToWorker::Shorten { lease, spans } => queue.shorten(lease, &spans),
-            ToWorker::Cancel(lease) => queue.cancel(lease),
+            ToWorker::Shorten { lease, spans } => _ = queue.change(lease, |held| held.shorten(&spans)),
+            ToWorker::Cancel(lease) => _ = queue.change(lease, HeldLease::cancel),
             ToWorker::Acknowledge { sequence } => self.unacknowledged.acknowledge(sequence),
             ToWorker::Drain => {
                 queue.begin_no_more();

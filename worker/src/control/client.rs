@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{anyhow, bail};
 use jiff::Timestamp;
-use queens_platform::{connect_to_socket, socket_directory, sockets_in};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use queens_platform::{connect_to_socket, read_answer, socket_directory, sockets_in};
+use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::{Doing, LONGEST_ANSWER, PATIENCE, PROGRAM, Request, WorkerStatus};
@@ -59,8 +59,7 @@ async fn ask(path: &Path, request: Request) -> io::Result<WorkerStatus> {
     let asking = async {
         let mut stream = connect_to_socket(path).await?;
         stream.write_all(format!("{}\n", request.name()).as_bytes()).await?;
-        let mut answer = Vec::new();
-        stream.take(LONGEST_ANSWER).read_to_end(&mut answer).await?;
+        let answer = read_answer(stream, LONGEST_ANSWER).await?;
         if answer.is_empty() {
             return Err(io::Error::other("it closed the connection"));
         }

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use queens_model::{HalvesSkill, Name, Speed, WorkerId};
+use queens_model::{HalvesSkill, Hello, Name, Speed, WorkerId};
 use queens_solver::{Count, Kernel, Method, Span};
-use queens_worker_session::{Identity, LeaseQueue, LeaseToCount, WorkerSession};
+use queens_worker_session::{LeaseQueue, LeaseToCount, WorkerSession};
 
 use super::team::Team;
 
@@ -47,7 +47,7 @@ impl Worker {
         let claimed = |method: Method| -> Speed { method.typical_speed(Kernel::Avx512).into() };
         let halves =
             HalvesSkill { decomposition: Method::Halves.decomposition(), speed: claimed(Method::Halves) };
-        let identity = Identity {
+        let hello = Hello {
             worker: id,
             name,
             build: Name::of_any("simulated"),
@@ -55,14 +55,16 @@ impl Worker {
             n_threads: team.n_threads,
             speed: claimed(Method::Search),
             halves,
+            decomposition: Method::Search.decomposition(),
             machine: id.0,
+            held: Vec::new(),
         };
         Self {
             id,
             is_card: team.is_card,
             speed,
             queue: LeaseQueue::default(),
-            session: WorkerSession::new(identity),
+            session: WorkerSession::new(hello),
             threads: (0..team.n_threads).map(|_| Thread::default()).collect(),
             up: Duration::ZERO,
             down: Duration::ZERO,

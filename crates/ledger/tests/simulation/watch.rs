@@ -7,8 +7,7 @@ use queens_model::{
     Delta, Failure, HalvesSkill, Held, Hello, JobIdentity, LeaseId, Report, ReportInterval, ToCoordinator,
     ToWorker,
 };
-use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
-use queens_worker_session::Identity;
+use queens_solver::{Count, Method, Span};
 
 /// The most reports that may wait for acknowledgement. No board here is so large that a report must be split.
 const MOST_UNACKNOWLEDGED: usize = 16;
@@ -24,7 +23,7 @@ pub(crate) fn can_count(method: Method, halves: HalvesSkill) -> bool {
 /// The model of a worker.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    identity: Identity,
+    hello: Hello,
     leases: BTreeMap<LeaseId, WatchedLease>,
     /// Whether it takes no more leases.
     is_sent_home: bool,
@@ -57,9 +56,9 @@ struct WatchedLease {
 
 /// Events of a worker.
 impl Watch {
-    pub(crate) fn new(identity: Identity) -> Self {
+    pub(crate) fn new(hello: Hello) -> Self {
         Self {
-            identity,
+            hello,
             leases: BTreeMap::new(),
             is_sent_home: false,
             last_sequence: 0,
@@ -85,9 +84,9 @@ impl Watch {
             ToWorker::Lease(_) if self.is_sent_home => {}
             ToWorker::Lease(lease) => {
                 assert!(
-                    can_count(lease.method, self.identity.halves),
+                    can_count(lease.method, self.hello.halves),
                     "{} was leased what it can't count: {lease:?}",
-                    self.identity.worker
+                    self.hello.worker
                 );
                 let watched = WatchedLease {
                     job: lease.job,
@@ -98,7 +97,7 @@ impl Watch {
                     has_ended: false,
                 };
                 let known = self.leases.insert(lease.id, watched);
-                assert!(known.is_none(), "{} was leased {} twice", self.identity.worker, lease.id);
+                assert!(known.is_none(), "{} was leased {} twice", self.hello.worker, lease.id);
             }
             ToWorker::Shorten { lease, spans } => {
                 if let Some(watched) = self.leases.get_mut(lease) {
@@ -118,7 +117,7 @@ impl Watch {
             ToWorker::Farewell => {
                 let has_left =
                     self.said_goodbye.is_some() && self.unacknowledged.is_empty() && self.held().is_empty();
-                assert!(has_left, "{} is told that it has left", self.identity.worker);
+                assert!(has_left, "{} is told that it has left", self.hello.worker);
                 self.is_answered = true;
             }
         }
@@ -209,11 +208,7 @@ impl Watch {
         let (ToCoordinator::Hello(hello), repeated) = messages.split_first().expect("a hello") else {
             panic!("{messages:?} begin without a hello");
         };
-        let Identity { worker, name, build, kernel, n_threads, speed, halves, machine } =
-            self.identity.clone();
-        let (decomposition, held) = (DECOMPOSITION_VERSION, hello.held.clone());
-        let expected =
-            Hello { worker, name, build, kernel, n_threads, speed, decomposition, halves, machine, held };
+        let expected = Hello { held: hello.held.clone(), ..self.hello.clone() };
         assert_eq!(**hello, expected, "who it is");
         assert_eq!(held_by_lease(&hello.held), self.held(), "what it says it holds");
         let unacknowledged: Vec<ToCoordinator> =
@@ -239,11 +234,7 @@ impl Watch {
     /// Checks that it may leave: it has waited for the answer to its goodbye, unless something of it is unacknowledged.
     pub(crate) fn has_left(&self, now: Duration) {
         let has_nothing = self.unacknowledged.is_empty() && self.held().is_empty();
-        assert!(
-            has_nothing || self.is_stopped,
-            "{} is drained and loses what it holds",
-            self.identity.worker
-        );
+        assert!(has_nothing || self.is_stopped, "{} is drained and loses what it holds", self.hello.worker);
         let Some(said) = self.said_goodbye else { return };
         assert!(self.is_answered || now >= said + GOODBYE_PATIENCE, "it does not wait for an answer");
     }

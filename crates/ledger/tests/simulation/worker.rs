@@ -4,10 +4,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use queens_model::{
-    Failure, HalvesSkill, JobIdentity, LeaseId, Name, Party, Report, Speed, ToCoordinator, ToWorker, WorkerId,
+    Failure, HalvesSkill, Hello, JobIdentity, LeaseId, Name, Party, Report, Speed, ToCoordinator, ToWorker,
+    WorkerId,
 };
 use queens_solver::{Count, Method, Span};
-use queens_worker_session::{AfterStep, Identity, LeaseQueue, LeaseToCount, SessionStep, WorkerSession};
+use queens_worker_session::{AfterStep, LeaseQueue, LeaseToCount, SessionStep, WorkerSession};
 
 use super::watch::Watch;
 
@@ -56,7 +57,7 @@ impl Worker {
         let guessed = |speed: f64| Speed::try_from(speed * guess).expect("a speed");
         let decomposition = halves_speed.map_or(0, |_| Method::Halves.decomposition());
         let halves = HalvesSkill { decomposition, speed: guessed(halves_speed.unwrap_or_default()) };
-        let identity = Identity {
+        let hello = Hello {
             worker: id,
             name: name(id),
             build: Name::of_any("simulated"),
@@ -64,15 +65,17 @@ impl Worker {
             n_threads,
             speed: guessed(speed),
             halves,
+            decomposition: Method::Search.decomposition(),
             machine: id.0,
+            held: Vec::new(),
         };
         Self {
             id,
             speed,
             halves_speed,
             queue: LeaseQueue::default(),
-            watch: Watch::new(identity.clone()),
-            session: WorkerSession::new(identity),
+            watch: Watch::new(hello.clone()),
+            session: WorkerSession::new(hello),
             threads: (0..n_threads).map(|_| None).collect(),
             sent: Vec::new(),
             link: None,

@@ -14,7 +14,6 @@ pub struct Coordinator {
     /// The kind of its store.
     store: String,
     /// Why nothing can be recorded now; null if all is well.
-    #[cfg_attr(feature = "schema", schema(required))]
     store_error: Option<String>,
     /// Requests that it refuses now, with the reasons, in words.
     refuses: Vec<String>,

@@ -11,7 +11,6 @@ pub struct Job {
     job: String,
     /// The job's identity across coordinators and in certificates, 32 hexadecimal digits; null if its coordinator does
     /// not send it.
-    #[cfg_attr(feature = "schema", schema(required))]
     identity: Option<String>,
     /// The size of the board.
     n: u8,
@@ -24,7 +23,6 @@ pub struct Job {
     /// The state in words, with the progress of the plan and the number of failures.
     state_text: String,
     /// What the job waits for, in words: a worker, another name or a second invitation; null if it does not wait.
-    #[cfg_attr(feature = "schema", schema(required))]
     waits_for: Option<String>,
     /// The priority; jobs of higher priority are counted first.
     #[cfg_attr(feature = "schema", schema(minimum = -1000, maximum = 1000))]
@@ -42,13 +40,10 @@ pub struct Job {
     /// The time for which the job has been counted.
     seconds: f64,
     /// The estimated remaining time in seconds; null if unknown.
-    #[cfg_attr(feature = "schema", schema(required))]
     seconds_left: Option<f64>,
     /// The lower end of the 95 % interval of seconds_left; null if that is.
-    #[cfg_attr(feature = "schema", schema(required))]
     seconds_left_low: Option<f64>,
     /// The upper end of the same interval.
-    #[cfg_attr(feature = "schema", schema(required))]
     seconds_left_high: Option<f64>,
     /// The remaining time in words, such as "20 to 30 min", or what is left to verify.
     left: String,
@@ -65,13 +60,10 @@ pub struct Job {
     /// Records with different counts.
     cases: u64,
     /// How many spans had differing counts, and how many of those are decided, in words; null if none had.
-    #[cfg_attr(feature = "schema", schema(required))]
     disputes: Option<String>,
     /// The verification that is left, in words; null unless all is counted and not all of it is checked.
-    #[cfg_attr(feature = "schema", schema(required))]
     unchecked: Option<String>,
     /// What the finished count rests on, in one sentence; null until the job is done.
-    #[cfg_attr(feature = "schema", schema(required))]
     proof: Option<String>,
     /// Spans that workers failed to count and that still must be counted.
     failed: u64,
@@ -79,63 +71,46 @@ pub struct Job {
     /// party, or on three workers of the only one.
     given_up: u64,
     /// The reason that the last failing worker gave.
-    #[cfg_attr(feature = "schema", schema(required))]
     failure: Option<String>,
     /// Why nothing can be recorded now. It is the same for all jobs of a coordinator.
-    #[cfg_attr(feature = "schema", schema(required))]
     store_error: Option<String>,
     /// Number of plans that are made before this job's; null if its plan is made or being made.
-    #[cfg_attr(feature = "schema", schema(required))]
     plans_before: Option<u32>,
     /// The finished share of the plan, 0 to 1; null unless the plan is being made.
-    #[cfg_attr(feature = "schema", schema(required))]
     plan_fraction: Option<f64>,
     /// Solutions up to rotation and reflection, computed from the count. Available soon after the job is done.
-    #[cfg_attr(feature = "schema", schema(required))]
     fundamental: Option<String>,
     /// The published number of solutions, once the job is done.
-    #[cfg_attr(feature = "schema", schema(required))]
     published: Option<String>,
     /// The comparison with the published count, in words; null until the job is done.
-    #[cfg_attr(feature = "schema", schema(required))]
     comparison: Option<String>,
     /// Whether the count is the published one.
-    #[cfg_attr(feature = "schema", schema(required))]
     agrees: Option<bool>,
     /// Time of submission, in milliseconds since 1970.
     created_ms: u64,
     /// Time of the first count, in milliseconds since 1970; null if it has not begun, or is not known.
-    #[cfg_attr(feature = "schema", schema(required))]
     started_ms: Option<u64>,
     /// Time of completion or cancellation, in milliseconds since 1970; null if the job is open, or it is not known.
-    #[cfg_attr(feature = "schema", schema(required))]
     finished_ms: Option<u64>,
     /// Whether the solutions may still change: all is counted, but not all is checked yet.
     provisional: bool,
     /// Number of parts of the whole plan; 0 until the job has a plan.
     parts: u64,
     /// The only parts of the plan that are counted, such as 3..7, whose last is 6; null if all are.
-    #[cfg_attr(feature = "schema", schema(required))]
     part_range: Option<String>,
     /// The share of the work that is recounted, 0 to 1.
     recount: f64,
     /// The only party that recounts, such as "invitation 3"; null if any may except the one that counted.
-    #[cfg_attr(feature = "schema", schema(required))]
     recount_by: Option<String>,
     /// The job whose second pass this is; null if it is none.
-    #[cfg_attr(feature = "schema", schema(required))]
     second_of: Option<String>,
     /// The second pass of this job; null if it has none.
-    #[cfg_attr(feature = "schema", schema(required))]
     second: Option<String>,
     /// The difference of the two passes, in words; null if they agree, or are not both complete.
-    #[cfg_attr(feature = "schema", schema(required))]
     pass_mismatch: Option<String>,
     /// The random seed that selects the records to recount, 32 hexadecimal digits; null until the job is done.
-    #[cfg_attr(feature = "schema", schema(required))]
     seed: Option<String>,
     /// Time of the first export, in milliseconds since 1970; null if it was not exported.
-    #[cfg_attr(feature = "schema", schema(required))]
     exported_ms: Option<u64>,
 }
 

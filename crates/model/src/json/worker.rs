@@ -28,23 +28,18 @@ pub struct Worker {
     seconds_silent: f64,
     /// The measured speed of all its threads, with nodes of the search and units of halves added up: 0 if it is idle,
     /// null if not measured.
-    #[cfg_attr(feature = "schema", schema(required))]
     work_per_second: Option<f64>,
     /// The same, split by method.
-    #[cfg_attr(feature = "schema", schema(required))]
     speed_by: Option<SpeedBy>,
     /// Number of leases it holds.
     leases: u32,
     /// Spans recorded from its reports since the coordinator started.
     recorded: u64,
     /// Its last failure if it has not reported since, or why its name is suspect.
-    #[cfg_attr(feature = "schema", schema(required))]
     failure: Option<String>,
     /// The span that one of its threads is counting.
-    #[cfg_attr(feature = "schema", schema(required))]
     counting: Option<Counting>,
     /// The measurements of its graphics card; null if none is known.
-    #[cfg_attr(feature = "schema", schema(required))]
     sensors: Option<CardSensors>,
 }
 

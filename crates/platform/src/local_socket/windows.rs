@@ -8,18 +8,19 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, NamedPipeServer, ServerOptions};
 use tokio::sync::Mutex;
+use tokio_util::either::Either;
 use windows_sys::Win32::Foundation::ERROR_PIPE_BUSY;
 
 use super::file_name::{ENDING, file_name};
 use crate::secrets::access_list::Descriptor;
 use crate::user_files::make_private_directory;
+
+/// One end of a pipe: the server's, or the client's.
+pub type LocalStream = Either<NamedPipeServer, NamedPipeClient>;
 
 /// The start of the names of pipes.
 const PIPES: &str = r"\\.\pipe\";
@@ -77,7 +78,7 @@ impl LocalSocket {
         let mut next = self.next.lock().await;
         next.connect().await?;
         let connected = std::mem::replace(&mut *next, open(&self.name, &self.descriptor, false)?);
-        Ok(LocalStream::Server(connected))
+        Ok(Either::Left(connected))
     }
 }
 
@@ -114,57 +115,7 @@ pub(super) async fn connect(path: &Path) -> io::Result<LocalStream> {
                 n_tries += 1;
                 tokio::time::sleep(PAUSE).await;
             }
-            opened => return Ok(LocalStream::Client(opened?)),
-        }
-    }
-}
-
-/// A connection between two programs of one user.
-#[derive(Debug)]
-pub enum LocalStream {
-    /// The end of the program that has the socket.
-    Server(NamedPipeServer),
-    /// The other end.
-    Client(NamedPipeClient),
-}
-
-impl AsyncRead for LocalStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let read = match self.get_mut() {
-            Self::Server(pipe) => Pin::new(pipe).poll_read(context, buffer),
-            Self::Client(pipe) => Pin::new(pipe).poll_read(context, buffer),
-        };
-        match ready!(read) {
-            // The other end is closed.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Poll::Ready(Ok(())),
-            read => Poll::Ready(read),
-        }
-    }
-}
-
-impl AsyncWrite for LocalStream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Server(pipe) => Pin::new(pipe).poll_write(context, bytes),
-            Self::Client(pipe) => Pin::new(pipe).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Server(pipe) => Pin::new(pipe).poll_flush(context),
-            Self::Client(pipe) => Pin::new(pipe).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Server(pipe) => Pin::new(pipe).poll_shutdown(context),
-            Self::Client(pipe) => Pin::new(pipe).poll_shutdown(context),
+            opened => return Ok(Either::Right(opened?)),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use queens_ledger::intervals::{Extent, Intervals};
 use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
+use queens_model::hex::from_hex;
 use queens_model::{Arbiter, InvalidName, JobId, JobIdentity, Name, PartRange, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
 use rusqlite::types::{Value, ValueRef};
@@ -216,8 +217,7 @@ fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
         _ => return Err(wrong("it has half a range of parts".to_owned())),
     };
     let seed: String = row.get("seed", &place)?;
-    let is_seed = seed.len() == 32 && seed.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    let number = u128::from_str_radix(&seed, 16).ok().filter(|_| is_seed);
+    let number = from_hex(&seed).map(u128::from_be_bytes);
     Ok(Terms {
         part_range,
         recount: Share::of_ppm(integer(row, "recount", &place)?).map_err(|error| wrong(error.to_string()))?,

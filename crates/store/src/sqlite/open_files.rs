@@ -4,10 +4,10 @@
 //! files only while no connection is open. Nobody can detect that a file was overwritten with one of at least its size.
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use queens_platform::{FoundFile, read_exact_at};
+use queens_platform::FoundFile;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -123,7 +123,9 @@ impl OpenFiles {
     /// but has no header then.
     fn page_size(&self) -> Option<u64> {
         let mut header = [0; HEADER];
-        read_exact_at(&self.log_content, &mut header, 0).ok()?;
+        let mut log = &self.log_content;
+        log.rewind().ok()?;
+        log.read_exact(&mut header).ok()?;
         let word =
             |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         (word(0) & !1 == MAGIC).then(|| word(8).into())

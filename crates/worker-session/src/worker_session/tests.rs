@@ -12,7 +12,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LEASE: LeaseId = LeaseId(7);
 
 fn session() -> WorkerSession {
-    WorkerSession::new(Identity {
+    WorkerSession::new(Hello {
         worker: WorkerId(1),
         name: Name::of_any("one"),
         build: Name::of_any("test"),
@@ -20,7 +20,9 @@ fn session() -> WorkerSession {
         n_threads: 1,
         speed: 1.into(),
         halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+        decomposition: Method::Search.decomposition(),
         machine: 1,
+        held: Vec::new(),
     })
 }
 

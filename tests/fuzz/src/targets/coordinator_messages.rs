@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use prost::Message;
-use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId, plain};
+use queens_model::{HalvesSkill, Hello, Name, Speed, ToCoordinator, ToWorker, WorkerId, plain};
 use queens_proto::checksum;
 use queens_proto::pb::{self, coordinator_message};
 use queens_solver::Count;
-use queens_worker_session::{AfterStep, Identity, LeaseQueue, WorkerSession};
+use queens_worker_session::{AfterStep, LeaseQueue, WorkerSession};
 
 use crate::outcome::Outcome;
 
@@ -59,7 +59,7 @@ struct FedWorker {
 impl FedWorker {
     fn new() -> Self {
         let name = || Name::of_any("one");
-        let mut session = WorkerSession::new(Identity {
+        let mut session = WorkerSession::new(Hello {
             worker: WorkerId(1),
             name: name(),
             build: name(),
@@ -67,7 +67,9 @@ impl FedWorker {
             n_threads: 1,
             speed: 1.into(),
             halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+            decomposition: 0,
             machine: 1,
+            held: Vec::new(),
         });
         let desk = LeaseQueue::default();
         session.connect(Duration::ZERO, &desk);
