@@ -46,12 +46,11 @@ pub(crate) fn draw(ledger: &mut Ledger) {
 }
 
 /// Handles the answer to a draw.
-pub(crate) fn drawn(ledger: &mut Ledger, draw: &Draw, drawn: Drawn) {
+pub(crate) fn drawn(ledger: &mut Ledger, draw: &Draw, mut drawn: Drawn) {
     let id = draw.job;
     if !ledger.jobs.get(id).is_some_and(Job::is_verifying) {
         return;
     }
-    let mut drawn = drawn;
     let records = std::mem::take(&mut drawn.records);
     let (closed, records): (Vec<_>, Vec<_>) = records.into_iter().partition(|it| is_closed(ledger, id, it));
     if let Some(share) = ledger.jobs.get(id).and_then(|job| job.recounts().withdrawn()) {
