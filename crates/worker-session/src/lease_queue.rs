@@ -272,7 +272,7 @@ mod tests {
             for _ in 0..2 {
                 let chunk = queue.begin(id).expect("is left").span;
                 queue.change(id, |held| {
-                    held.finish_unchecked(count(chunk.n_subproblems()), Duration::from_millis(1))
+                    held.finish_unchecked(count(chunk.n_subproblems()), Duration::from_millis(1));
                 });
             }
         };
